@@ -1,0 +1,1 @@
+"""From text files to training examples: documents, token store, examples as a pure function of the step."""
