@@ -1,0 +1,393 @@
+"""English prose that every Python installation holds: its documentation, as a corpus for trying out pretraining.
+
+The docstrings of the standard library and of the installed packages, and the language reference of `pydoc`, are read from
+source with `ast`; nothing is imported. Code, tables and markup are dropped, paragraphs are unwrapped to one line each.
+
+Packages are visited in turn, one module each, so that a size limit does not let the alphabet decide which are in; the order
+inside a package is that of a hash of the module's path. Parsing is what costs time, so modules that are mostly documentation
+come first, the others only if the size is not reached without them. The same installation gives the same corpus.
+"""
+
+import ast
+import gc
+import hashlib
+import importlib.metadata
+import inspect
+import itertools
+import os
+import platform
+import re
+import sys
+import sysconfig
+import tempfile
+import warnings
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from keras_bert.corpus.documents import document_hash, split_sentences
+
+# Part of the cache's key: raise it when the rules below change what the corpus holds.
+_FORMAT = 1
+
+MAX_MODULE_BYTES = 1_000_000
+MIN_DOCUMENT_WORDS = 40
+SHINGLE_WORDS = 8
+MAX_SEEN_SHINGLES = 0.5
+
+_SKIPPED_FOLDERS = {
+    "__pycache__", "_vendor", "_vendored", "vendor", "vendored", "extern", "externals", "dist-packages", "idle_test", "lib2to3",
+    "site-packages", "test", "testing", "tests",
+}  # fmt: skip
+_SKIPPED_MODULES = re.compile(r"(conftest|test_\w+|\w+_test|\w+_pb2(_grpc)?)\.py")
+_DENSE_SHARE = 0.25
+_QUOTED = re.compile(rb"^[ \t]*[rRuU]?(\"{3}|'{3})(.*?)\1", re.DOTALL | re.MULTILINE)
+_TOPICS = os.path.join("pydoc_data", "topics.py")
+
+
+class Documentation(NamedTuple):
+    """A corpus made from documentation.
+
+    Attributes:
+        documents: one list of paragraphs per module or topic.
+        size: bytes of UTF-8 text.
+        words: words between whitespace.
+        duplicate_paragraphs: paragraphs dropped because an earlier module has the same.
+        duplicate_documents: documents dropped because earlier ones hold most of their text.
+    """
+
+    documents: list[list[str]]
+    size: int
+    words: int
+    duplicate_paragraphs: int
+    duplicate_documents: int
+
+
+def english_documentation(max_bytes: int = 10_000_000, directories: Sequence[str] | None = None) -> Documentation:
+    """Collects the documentation of the installed Python as English prose.
+
+    Args:
+        max_bytes: size of UTF-8 text at which to stop; the last document may pass it.
+        directories: folders that hold packages and modules. Default: the standard library and the installed packages.
+
+    Returns:
+        The documents (the paragraphs of a module in the order of its source) and what was dropped.
+    """
+    documents, size, words, duplicate_paragraphs, duplicate_documents = [], 0, 0, 0, 0
+    seen_paragraphs, seen_shingles = set(), set()
+    for paragraphs in _raw_documents(_source_directories() if directories is None else directories):
+        document, hashes = [], set()
+        for paragraph in paragraphs:
+            # Short ones recur for good reason ("Return a copy of the list."); they count as a repeat only within a module.
+            key = paragraph if paragraph.count(" ") < SHINGLE_WORDS else document_hash([paragraph])
+            if key in seen_paragraphs or key in hashes:
+                duplicate_paragraphs += 1
+                continue
+            hashes.add(key)
+            document.append(paragraph)
+        document_words = [word for paragraph in document for word in paragraph.split()]
+        if len(document_words) < MIN_DOCUMENT_WORDS:
+            continue
+        shingles = _shingles(document_words)
+        if sum(map(seen_shingles.__contains__, shingles)) > MAX_SEEN_SHINGLES * len(shingles):
+            duplicate_documents += 1
+            continue
+        seen_shingles.update(shingles)
+        seen_paragraphs.update(key for key in hashes if isinstance(key, int))
+        documents.append(document)
+        words += len(document_words)
+        size += sum(len(line.encode()) + 1 for line in document) + 1
+        if size >= max_bytes:
+            break
+    return Documentation(documents, size, words, duplicate_paragraphs, duplicate_documents)
+
+
+def installed_documentation(cache_directory: str | None = None, max_bytes: int = 10_000_000) -> str:
+    """Writes `english_documentation` to a file that `read_documents` takes, once per installation.
+
+    Args:
+        cache_directory: where the file is kept. Default: `$KERAS_BERT_CACHE`, or `keras_bert` in `$XDG_CACHE_HOME` or
+            `~/.cache`.
+        max_bytes: as in `english_documentation`.
+
+    Returns:
+        The path of a `.txt` file. Its name holds a hash of the Python version and of what is installed.
+    """
+    folder = os.path.expanduser(cache_directory or _default_cache())
+    path = os.path.join(folder, f"english_documentation-{_installation_hash(max_bytes)}.txt")
+    if os.path.exists(path):
+        return path
+    documentation = english_documentation(max_bytes)
+    os.makedirs(folder, exist_ok=True)
+    # Written beside and renamed: a run that is killed, or one that does the same meanwhile, never leaves half a file.
+    handle, beside = tempfile.mkstemp(prefix=".english_documentation-", dir=folder)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+            stream.writelines("\n".join(document) + "\n\n" for document in documentation.documents)
+        os.replace(beside, path)
+    except BaseException:
+        os.unlink(beside)
+        raise
+    print(
+        f"{path}: {len(documentation.documents):,} documents, {documentation.words:,} words, {documentation.size / 1e6:.1f} MB; "
+        f"dropped {documentation.duplicate_documents:,} repeated documents, {documentation.duplicate_paragraphs:,} repeated paragraphs",
+        file=sys.stderr,
+    )
+    return path
+
+
+def _default_cache() -> str:
+    if os.environ.get("KERAS_BERT_CACHE"):
+        return os.environ["KERAS_BERT_CACHE"]
+    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.join("~", ".cache"), "keras_bert")
+
+
+def _installation_hash(max_bytes: int) -> str:
+    # The folders are named, so that a package in the working directory does not count.
+    installed = importlib.metadata.distributions(path=_source_directories()[1:])
+    names = sorted(f"{distribution.metadata['Name']}=={distribution.version}" for distribution in installed)
+    key = "\n".join([str(_FORMAT), str(max_bytes), platform.python_version(), *names])
+    return hashlib.blake2b(key.encode(), digest_size=8).hexdigest()
+
+
+def _source_directories() -> list[str]:
+    """The standard library, then the folders of installed packages."""
+    return list(dict.fromkeys(os.path.realpath(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")))
+
+
+def _shingles(words: list[str]) -> set[int]:
+    """Hashes of all runs of `SHINGLE_WORDS` words."""
+    codes = np.array([zlib.crc32(word.lower().encode()) for word in words], dtype=np.uint64)
+    count = max(1, len(codes) - SHINGLE_WORDS + 1)
+    sums = np.zeros(count, dtype=np.uint64)
+    for position in range(min(SHINGLE_WORDS, len(codes))):
+        sums = sums * np.uint64(0x9E3779B97F4A7C15) + codes[position : position + count]
+    return set(sums.tolist())
+
+
+def _raw_documents(directories: Sequence[str]) -> Iterator[list[str]]:
+    """Paragraphs per module: one module of each package that still has some, then the next of each."""
+    packages = {}
+    for directory in directories:
+        for name in os.listdir(directory):
+            packages.setdefault(name.removesuffix(".py"), []).append(os.path.join(directory, name))
+    for dense in (True, False):
+        visits = [_package_documents(sorted(packages[name]), dense) for name in sorted(packages, key=_order)]
+        while visits:
+            unfinished = []
+            for visit in visits:
+                document = next(visit, None)
+                if document is not None:
+                    unfinished.append(visit)
+                    yield document
+            visits = unfinished
+
+
+def _order(name: str) -> tuple[int, str]:
+    return zlib.crc32(name.encode("utf-8", "surrogateescape")), name
+
+
+def _package_documents(roots: list[str], dense: bool) -> Iterator[list[str]]:
+    modules = [module for root in roots for module in _module_files(root)]
+    for relative, path in sorted(modules, key=lambda module: _order(module[0])):
+        for docstrings in _documented_parts(path, dense, is_topics=relative == _TOPICS):
+            paragraphs = [paragraph for docstring in docstrings for paragraph in prose_paragraphs(docstring)]
+            if sum(paragraph.count(" ") + 1 for paragraph in paragraphs) >= MIN_DOCUMENT_WORDS:
+                yield paragraphs
+
+
+def _module_files(root: str) -> Iterator[tuple[str, str]]:
+    """Paths of the modules in a package's folder (or of the one file), below the package's parent and in full."""
+    parent = os.path.dirname(root)
+    if os.path.isfile(root):
+        walk = [(parent, [], [os.path.basename(root)])]
+    elif os.path.basename(root).isidentifier() and os.path.basename(root) not in _SKIPPED_FOLDERS:
+        walk = os.walk(root)
+    else:
+        walk = []
+    for folder, folders, names in walk:
+        folders[:] = [name for name in folders if name.isidentifier() and name not in _SKIPPED_FOLDERS]
+        for name in names:
+            if name.endswith(".py") and not _SKIPPED_MODULES.fullmatch(name):
+                path = os.path.join(folder, name)
+                yield os.path.relpath(path, parent), path
+
+
+def _documented_parts(path: str, dense: bool, is_topics: bool) -> Iterator[list[str]]:
+    """Docstrings of a module in the order of the source; for the table of topics, one part per topic.
+
+    Nothing for a module that is not as dense in documentation as asked for.
+    """
+    try:
+        if os.path.getsize(path) > MAX_MODULE_BYTES:
+            return
+        with open(path, "rb") as stream:
+            source = stream.read()
+        quoted = len(source) if is_topics else sum(len(match[2]) for match in _QUOTED.finditer(source))
+        if quoted == 0 or (quoted >= _DENSE_SHARE * len(source)) != dense:
+            return
+        tree = _parse(source)
+        if is_topics:
+            yield from ([text] for text in ast.literal_eval(tree.body[-1].value).values())
+        else:
+            yield list(_docstrings(tree))
+    except (OSError, SyntaxError, ValueError, AttributeError, RecursionError, MemoryError):
+        return  # a module that this Python cannot read has no documentation for it
+
+
+def _parse(source: bytes) -> ast.Module:
+    # A tree is many objects and no cycles: the collector would double the time of the whole corpus and find nothing.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # such as for "\d" in a docstring that is not raw
+            return ast.parse(source)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _docstrings(tree: ast.Module) -> Iterator[str]:
+    stack = [tree]  # a stack, as a long chain of elif is as deep as it is long
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            docstring = ast.get_docstring(node, clean=False)
+            if docstring:
+                yield docstring
+        parts = [getattr(node, field, ()) for field in ("body", "handlers", "orelse", "finalbody")]
+        stack.extend(reversed([child for child in itertools.chain(*parts) if hasattr(child, "body")]))
+
+
+# === From markup to prose ===
+
+_ADMONITIONS = {"attention", "caution", "danger", "hint", "important", "note", "seealso", "tip", "warning"}
+_DIRECTIVE = re.compile(r"\.\. (?:([\w-]+)::\s*(.*))?")
+_FIELD = re.compile(r":[\w-]+(?: [^:`]*)?:(?:\s+(.*)|$)")
+_NUMPY_ENTRY = re.compile(r"[`*\w][\w*`., ]* : \S.*")
+_GOOGLE_ENTRY = re.compile(r"[`'\"*]*[\w.-]+[`'\"]*(?: ?\([^)]*\))?(?::| --?) +(\S.*)")
+_BULLET = re.compile(r"(?:[-*+•o]|\(?\d{1,2}[.)]|\(?[a-z]\)|#\.)\s+(\S.*)")
+_RULE = re.compile(r"[\W_]+")
+
+
+def prose_paragraphs(docstring: str) -> list[str]:
+    """Takes the English sentences out of a docstring, one line per paragraph or list item.
+
+    Doctests, code, headings, underlines, tables, directives and the names in lists of parameters are dropped; what
+    parameters do is kept where it is said in words.
+
+    Example: `"Find it in a list.\\n\\nArgs:\\n  x: The thing that is\\n    to be found.\\n\\n>>> f()\\n1"` gives
+    `["Find it in a list.", "The thing that is to be found."]`.
+    """
+    plain = (_plain(" ".join(block)) for block in _blocks(inspect.cleandoc(docstring).expandtabs().split("\n")))
+    return [text for text in plain if _is_prose(text)]
+
+
+def _blocks(lines: list[str]) -> Iterator[list[str]]:
+    """Lines that belong together: split at blank lines, list items, entries and changes of indentation."""
+    block, block_indent, hanging = [], 0, False
+    code_indent, in_doctest, in_fence = None, False, False
+
+    def start(first: str, indent: int, hangs: bool) -> list[str]:
+        nonlocal block, block_indent, hanging
+        finished, block, block_indent, hanging = block, [first] if first else [], indent, hangs
+        return finished
+
+    def is_fresh(indent: int) -> bool:  # a line inside a wrapped sentence may look like "name: text" too
+        same_level = indent == block_indent and block and (hanging or block[-1][-1] in ".!?:")
+        return not block or indent < block_indent or same_level or (indent > block_indent and not hanging)
+
+    for number, line in enumerate(lines):
+        text, indent = line.strip(), len(line) - len(line.lstrip())
+        if text.startswith(("```", "~~~ ")):
+            in_fence = not in_fence
+            yield start("", indent, False)
+            continue
+        if not text:
+            if block and block[-1].endswith("::"):
+                code_indent = block_indent
+            in_doctest = False
+            yield start("", 0, False)
+            continue
+        if code_indent is not None and indent <= code_indent:
+            code_indent = None
+        in_doctest = in_doctest or text.startswith((">>>", "In ["))
+        if in_fence or in_doctest or code_indent is not None:
+            yield start("", indent, False)
+            continue
+        if _RULE.fullmatch(text):
+            if len(block) == 1:
+                block = []  # an underlined heading
+            yield start("", indent, False)
+        elif directive := _DIRECTIVE.match(text):
+            shown = directive[1] in _ADMONITIONS
+            code_indent = None if shown else indent
+            yield start((directive[2] or "") if shown else "", indent, True)
+        elif field := _FIELD.match(text):
+            yield start(field[1] or "", indent, True)
+        elif _NUMPY_ENTRY.fullmatch(text) and _indent_of(lines, number + 1) > indent:
+            yield start("", indent, False)
+        elif (indent or text[0].islower()) and is_fresh(indent) and (entry := _GOOGLE_ENTRY.fullmatch(text)):
+            yield start(entry[1], indent, True)
+        elif bullet := _BULLET.fullmatch(text):
+            yield start(bullet[1], indent, True)
+        elif not block or (indent > block_indent and not hanging) or indent < block_indent:
+            yield start(text, indent, False)
+        else:
+            if indent > block_indent:
+                block_indent, hanging = indent, False
+            block.append(text)
+    yield block
+
+
+def _indent_of(lines: list[str], number: int) -> int:
+    line = lines[number] if number < len(lines) else ""
+    return len(line) - len(line.lstrip()) if line.strip() else 0
+
+
+_MARKUP = (
+    (re.compile(r"\\ |[\x00-\x1f\x7f\ud800-\udfff]"), ""),
+    (re.compile(r"`(\w[^`'\"]*)'"), r"'\1'"),
+    (re.compile(r":[a-zA-Z]+(?::[a-zA-Z]+)*:`~[^`]*?([^`.]+)`"), r"\1"),
+    (re.compile(r":[a-zA-Z]+(?::[a-zA-Z]+)*:`([^`<]+?)(?:\s*<[^>`]*>)?`"), r"\1"),
+    (re.compile(r"`([^`<]+?)\s*<[^>`]*>`_{1,2}"), r"\1"),
+    (re.compile(r"\[([^\]]+)\]\(https?://[^)]*\)"), r"\1"),
+    (re.compile(r"\s*\[\w+\]_"), ""),
+    (re.compile(r"`{1,2}([^`]*)`{1,2}_?"), r"\1"),
+    (re.compile(r"(?<![\w*])\*{1,2}([^\s*](?:[^*]*[^\s*])?)\*{1,2}(?![\w*])"), r"\1"),
+    (re.compile(r"(?<=[a-z])_(?=[\s.,;)]|$)"), ""),
+    (re.compile(r"::$"), ":"),
+    (re.compile(r"\s+"), " "),
+)
+
+
+def _plain(text: str) -> str:
+    for pattern, replacement in _MARKUP:
+        text = pattern.sub(replacement, text)
+    if "://" in text:
+        text = " ".join(sentence for sentence in split_sentences(text) if "://" not in sentence)
+    return text.strip()
+
+
+_WORD = re.compile(r"""["'(\[“‘]*[A-Za-z]+(?:['’/-][A-Za-z]+)*["')\]”’]*[.,;:!?]*["')\]”’]*""")
+_COMMON_WORDS = frozenset(
+    "a about after all also an and any are as at be because been before but by can do does each for from has have if in into is it "
+    "its may more must no not of on only or other should so than that the their them then there these they this those to used was "
+    "were when where which while will with without would you your".split()
+)
+_MIN_PARAGRAPH_WORDS = 4
+_MIN_ENGLISH_SHARE = 0.15
+_MIN_WORD_SHARE = 0.75
+_MIN_UNSTOPPED_WORDS = 8
+
+
+def _is_prose(text: str) -> bool:
+    words = text.split()
+    if len(words) < _MIN_PARAGRAPH_WORDS or (len(words) < _MIN_UNSTOPPED_WORDS and text[-1] not in ".!?"):
+        return False
+    common = sum(word.lower() in _COMMON_WORDS for word in words)
+    plain = sum(bool(_WORD.fullmatch(word)) for word in words)
+    return common >= _MIN_ENGLISH_SHARE * len(words) and plain >= _MIN_WORD_SHARE * len(words)
