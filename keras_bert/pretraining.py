@@ -316,7 +316,7 @@ class _Run:
         clock = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: times.append(float(logs["loss"]) * 0 + time.perf_counter()))
         self._compile(steps + 1)
         before = snapshot(self.model)
-        self.model.fit(self._batches(self.train, 0, steps), steps_per_epoch=steps, verbose=0, callbacks=[clock])
+        self.model.fit(self._batches(self.train, 0, steps), steps_per_epoch=steps, shuffle=False, verbose=0, callbacks=[clock])
         restore(self.model, before)
         return statistics.mean(np.diff(times)[10:])  # after compilation, and after the pipeline's first, buffered batches
 
@@ -340,7 +340,7 @@ class _Run:
             for windows, steps in _legs(saver.step, total, window):
                 finite = StopOnNonFiniteLoss(saver.step)
                 data = self._batches(self.train, saver.step, total)
-                self.model.fit(data, epochs=windows, steps_per_epoch=steps, verbose=0, callbacks=[saver, finite, bar, stop, log])
+                self.model.fit(data, epochs=windows, steps_per_epoch=steps, shuffle=False, verbose=0, callbacks=[saver, finite, bar, stop, log])
                 if stop.received is not None:
                     break
             saver.save(self.model)

@@ -19,6 +19,11 @@ def _mix(x: np.ndarray) -> np.ndarray:
     return x ^ (x >> np.uint64(31))
 
 
+def _nth(key: np.ndarray, n: int) -> np.ndarray:
+    """The n-th word of the stream that belongs to `key`."""
+    return _mix(key + np.uint64(n * 0x9E3779B97F4A7C15 & (1 << 64) - 1))
+
+
 class _Draws:
     """Random numbers of a batch of examples, each a hash of its own key and the number of the draw."""
 
@@ -32,7 +37,7 @@ class _Draws:
     def bits(self) -> np.ndarray:
         """uint64 (B,)."""
         self.count += 1
-        return _mix(self.key + np.uint64(self.count * 0x9E3779B97F4A7C15 & (1 << 64) - 1))
+        return _nth(self.key, self.count)
 
     def uniform(self) -> np.ndarray:
         """float64 (B,) in [0, 1)."""
@@ -45,9 +50,11 @@ class _Draws:
     def heads(self, tosses: np.ndarray) -> np.ndarray:
         """int64 (B,): how many of `tosses` fair coins show heads."""
         result = np.zeros(tosses.shape, "int64")
+        # The words come from one draw: how many are needed depends on the other examples of the batch.
+        key = self.bits()
         for start in range(0, int(tosses.max(initial=0)), 64):
             used = np.clip(tosses - start, 0, 64).astype("uint64")
-            words = np.where(used > 0, self.bits() >> (np.uint64(64) - np.maximum(used, np.uint64(1))), np.uint64(0))
+            words = np.where(used > 0, _nth(key, start) >> (np.uint64(64) - np.maximum(used, np.uint64(1))), np.uint64(0))
             result += np.bitwise_count(words)
         return result
 

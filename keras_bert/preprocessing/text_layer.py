@@ -10,10 +10,9 @@ class TextLayer(keras.layers.Layer):
     A text layer has no weights and works in `tf.data` pipelines and in SavedModels, whatever backend trains the model.
     """
 
-    # Read by `keras.layers.Layer.__call__`: leave the arguments as they are, and let them be Python objects.
-    _convert_input_args = False
-    _allow_non_tensor_positional_args = True
-
     def __init__(self, **kwargs):
         super().__init__(**{"dtype": "int32", "autocast": False, **kwargs})
+        # Read by `keras.layers.Layer.__call__`: leave the arguments as they are, and let them be Python objects.
+        self._convert_input_args = False
+        self._allow_non_tensor_positional_args = True
         self.built = True
