@@ -335,12 +335,12 @@ class _Run:
 
         tokens_per_step = self.config.batch_size * self.config.length
         cut_log(self.out, saver.step)
-        log = RunLog(self.out, saver, tokens_per_step, evaluate, describe)
+        log = RunLog(self.out, saver, total, tokens_per_step, evaluate, describe)
         with StopOnSignal() as stop, ProgressBar(saver.step, total, tokens_per_step) as bar:
             for windows, steps in _legs(saver.step, total, window):
-                finite = StopOnNonFiniteLoss(saver.step)
+                used = [log, saver, StopOnNonFiniteLoss(saver.step), bar, stop]
                 data = self._batches(self.train, saver.step, total)
-                self.model.fit(data, epochs=windows, steps_per_epoch=steps, shuffle=False, verbose=0, callbacks=[saver, finite, bar, stop, log])
+                self.model.fit(data, epochs=windows, steps_per_epoch=steps, shuffle=False, verbose=0, callbacks=used)
                 if stop.received is not None:
                     break
             saver.save(self.model)

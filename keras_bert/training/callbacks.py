@@ -151,18 +151,21 @@ class RunLog(keras.callbacks.Callback):
 
     Args:
         directory: the run's folder.
-        progress: the `Saver`, which knows the number of steps done.
+        progress: the `Saver`, which knows the number of steps done. It comes after this callback, so that no
+            checkpoint is ahead of the log.
+        total_steps: steps of the whole run.
         tokens_per_step: batch size times length.
         evaluate: a function of the number of steps done that gives held-out scores, or `None` when it is not their turn.
         guesses: a function that gives the model's guesses as Markdown, called along with the scores.
     """
 
-    def __init__(self, directory: str, progress, tokens_per_step: int, evaluate, guesses):
+    def __init__(self, directory: str, progress, total_steps: int, tokens_per_step: int, evaluate, guesses):
         super().__init__()
         import tensorflow as tf
 
         self.path = os.path.join(directory, "log.jsonl")
         self.progress = progress
+        self.total_steps = total_steps
         self.tokens_per_step = tokens_per_step
         self.evaluate = evaluate
         self.guesses = guesses
@@ -175,9 +178,9 @@ class RunLog(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         import tensorflow as tf
 
-        if self.model.stop_training:
-            return  # the window is not complete; whoever resumes completes it
         step = self.progress.step
+        if step % self.progress.window and step != self.total_steps:
+            return  # a signal ended the window early; the resumed run completes it
         steps, seconds = step - self._window_start[0], time.monotonic() - self._window_start[1]
         row = {name: float(value) for name, value in logs.items()}
         row["learning_rate"] = float(self.model.optimizer.learning_rate)

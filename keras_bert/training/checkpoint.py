@@ -42,7 +42,7 @@ def save_checkpoint(path: str, arrays: list[np.ndarray], values: dict) -> None:
     """Writes arrays and JSON values to `path`, replacing it only when all is on disk."""
     from safetensors.numpy import save
 
-    data = save({f"{i:05d}": np.ascontiguousarray(array) for i, array in enumerate(arrays)}, {"values": json.dumps(values)})
+    data = save({f"{i:05d}": array.copy() for i, array in enumerate(arrays)}, {"values": json.dumps(values)})
     write_atomically(path, data)
 
 
