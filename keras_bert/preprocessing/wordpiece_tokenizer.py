@@ -16,7 +16,7 @@ _CJK = (
     r"[\x{4E00}-\x{9FFF}\x{3400}-\x{4DBF}\x{20000}-\x{2A6DF}\x{2A700}-\x{2B73F}\x{2B740}-\x{2B81F}"
     r"\x{2B820}-\x{2CEAF}\x{F900}-\x{FAFF}\x{2F800}-\x{2FA1F}]"
 )
-_LONGEST_WORD = 100  # characters; longer words are unknown
+_LONGEST_WORD = 200  # characters; longer words are unknown
 
 
 @keras.saving.register_keras_serializable("keras_bert")
