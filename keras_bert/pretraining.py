@@ -129,7 +129,7 @@ def pretrain(config: PretrainingConfig, out: str, report=print) -> dict | None:
     if os.path.exists(os.path.join(out, "summary.json")):
         report(f"{out} is finished; nothing to do. For another run choose another --out.")
         return _read_json(out, "summary.json")
-    return _Run(config, out, report).run()
+    return PretrainingRun(config, out, report).run()
 
 
 def _read_json(*path: str) -> dict:
@@ -237,10 +237,20 @@ def _legs(step: int, total: int, window: int) -> Iterator[tuple[int, int]]:
             yield leg
 
 
-class _Run:
-    """One process's part of a run: builds everything from the folder, trains, and writes the result."""
+class PretrainingRun:
+    """A run in a prepared folder: builds everything from it, trains, and writes the result.
 
-    def __init__(self, config: PretrainingConfig, out: str, report):
+    Args:
+        config: what to do.
+        out: the folder, with `vocab.txt` and `tokens/`.
+        report: called with lines of text.
+
+    Attributes:
+        model: the `BertPretrainer`.
+        train, heldout: the `Examples`.
+    """
+
+    def __init__(self, config: PretrainingConfig, out: str, report=print):
         import keras
 
         from keras_bert.models.initialization import initialize_for_pretraining, initializer_range_for
@@ -269,12 +279,13 @@ class _Run:
         initialize_for_pretraining(self.model, self.token_counts)
 
     def run(self) -> dict | None:
+        """Trains from the last checkpoint to the end; gives the summary, or `None` when a signal stopped it."""
         checkpoint = os.path.join(self.out, "checkpoint.safetensors")
         plan = os.path.join(self.out, "plan.json")
         if not os.path.exists(plan):
             _write_json(self._plan(), plan)
         total, window = _read_json(plan)["total_steps"], _read_json(plan)["window"]
-        self._compile(total)
+        self.compile(total)
         saver = Saver(checkpoint, window)
         if os.path.exists(checkpoint):
             saver.load(self.model)
@@ -285,7 +296,7 @@ class _Run:
             return None
         return self._finish(saver)
 
-    def _compile(self, total_steps: int) -> None:
+    def compile(self, total_steps: int) -> None:
         """Fresh optimizer and metrics, all variables built."""
         from keras_bert.training import BertAdamW, LinearWarmupDecay
 
@@ -294,7 +305,8 @@ class _Run:
         self.model.compile(BertAdamW(LinearWarmupDecay(peak, warmup, total_steps)))
         self.model.optimizer.build(self.model.trainable_variables)
 
-    def _batches(self, examples: Examples, first_step: int, last_step: int):
+    def batches(self, examples: Examples, first_step: int, last_step: int):
+        """The masked batches of these steps, a `tf.data.Dataset`."""
         return batches(examples, self.masking, self.config.batch_size, first_step, last_step)
 
     def _plan(self) -> dict:
@@ -313,16 +325,18 @@ class _Run:
 
         times = []
         # Reading the loss waits for the step to end, on backends that do not by themselves.
-        clock = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: times.append(float(logs["loss"]) * 0 + time.perf_counter()))
-        self._compile(steps + 1)
+        clock = keras.callbacks.LambdaCallback(
+            on_train_batch_end=lambda batch, logs: times.append(float(logs["loss"]) * 0 + time.perf_counter())
+        )
+        self.compile(steps + 1)
         before = snapshot(self.model)
-        self.model.fit(self._batches(self.train, 0, steps), steps_per_epoch=steps, shuffle=False, verbose=0, callbacks=[clock])
+        self.model.fit(self.batches(self.train, 0, steps), steps_per_epoch=steps, shuffle=False, verbose=0, callbacks=[clock])
         restore(self.model, before)
         return statistics.mean(np.diff(times)[10:])  # after compilation, and after the pipeline's first, buffered batches
 
     def _fit(self, saver: "Saver", total: int, window: int) -> int | None:
         """Trains to the end, or to a signal, whose number is returned."""
-        sample_inputs, sample_targets = next(iter(self._batches(self.heldout, 0, 1)))
+        sample_inputs, sample_targets = next(iter(self.batches(self.heldout, 0, 1)))
         inputs = {key: value[:8].numpy() for key, value in sample_inputs.items()}
         originals = sample_targets["mask_ids"][:8].numpy()
         turn = window * max(1, round(total / window / _EVALUATIONS))
@@ -339,7 +353,7 @@ class _Run:
         with StopOnSignal() as stop, ProgressBar(saver.step, total, tokens_per_step) as bar:
             for windows, steps in _legs(saver.step, total, window):
                 used = [log, saver, StopOnNonFiniteLoss(saver.step), bar, stop]
-                data = self._batches(self.train, saver.step, total)
+                data = self.batches(self.train, saver.step, total)
                 self.model.fit(data, epochs=windows, steps_per_epoch=steps, shuffle=False, verbose=0, callbacks=used)
                 if stop.received is not None:
                     break
@@ -348,7 +362,7 @@ class _Run:
 
     def _scores(self, num_batches: int) -> dict[str, float]:
         """Held-out losses and accuracies over the first `num_batches` batches."""
-        scores = self.model.evaluate(self._batches(self.heldout, 0, num_batches), verbose=0, return_dict=True)
+        scores = self.model.evaluate(self.batches(self.heldout, 0, num_batches), verbose=0, return_dict=True)
         return {name: float(value) for name, value in scores.items()}
 
     def _finish(self, saver: "Saver") -> dict:
@@ -357,7 +371,7 @@ class _Run:
         scores = self._scores(num_batches)
         frequencies = np.log((self.token_counts + 1) / (self.token_counts + 1).sum())
         loss = count = 0.0
-        for _, targets in self._batches(self.heldout, 0, num_batches):
+        for _, targets in self.batches(self.heldout, 0, num_batches):
             weights = targets["mask_weights"].numpy()
             loss -= (frequencies[targets["mask_ids"].numpy()] * weights).sum()
             count += weights.sum()

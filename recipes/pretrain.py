@@ -64,7 +64,8 @@ def plot(directory: str, unigram_loss: float) -> str:
     for task, name in (("mlm", "masked tokens"), ("nsp", "next sentence")):
         if f"{task}_accuracy" in rows[0]:
             (line,) = right.plot(steps, [row[f"{task}_accuracy"] for row in rows], label=f"{name}, training")
-            right.plot(scored_steps, [row[f"heldout_{task}_accuracy"] for row in scored], "o--", color=line.get_color(), label=f"{name}, held out")
+            heldout = [row[f"heldout_{task}_accuracy"] for row in scored]
+            right.plot(scored_steps, heldout, "o--", color=line.get_color(), label=f"{name}, held out")
     right.set(xlabel="step", ylabel="accuracy", title="Accuracy", ylim=(0, 1))
     for axes in (left, right):
         axes.grid(alpha=0.3)
@@ -81,11 +82,15 @@ def show(summary: dict) -> None:
     rows = [
         ("steps", f"{summary['steps']:,} in {summary['training_seconds']:,.0f} s ({summary['tokens_per_second']:,} tokens/s)"),
         ("held-out masked-LM loss", f"{loss:.3f} nats"),
-        ("  guessing token frequencies", f"{unigram:.3f} nats; the model is {unigram - loss:.3f} {'under' if loss < unigram else 'OVER'} it"),
+        (
+            "  guessing token frequencies",
+            f"{unigram:.3f} nats; the model is {unigram - loss:.3f} {'under' if loss < unigram else 'OVER'} it",
+        ),
         ("held-out masked-LM accuracy", f"{summary['heldout_mlm_accuracy']:.1%}"),
     ]
     if "heldout_nsp_accuracy" in summary:
-        rows.append(("held-out next-sentence accuracy", f"{summary['heldout_nsp_accuracy']:.1%} (loss {summary['heldout_nsp_loss']:.3f} nats)"))
+        accuracy, nsp_loss = summary["heldout_nsp_accuracy"], summary["heldout_nsp_loss"]
+        rows.append(("held-out next-sentence accuracy", f"{accuracy:.1%} (loss {nsp_loss:.3f} nats)"))
     print()
     for name, value in rows:
         print(f"  {name:32} {value}")
@@ -126,9 +131,10 @@ def main(arguments=None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EROFS):
             raise
-        print(f"error: {error.strerror} while writing to {out}. Free space or choose another --out, then run the same command.", file=sys.stderr)
+        remedy = "Make room or choose another --out, then run the same command again."
+        print(f"error: {error.strerror}, writing to {error.filename or out}. {remedy}", file=sys.stderr)
         return 2
 
 

@@ -118,7 +118,7 @@ def test_a_loss_that_is_not_finite_stops_the_run_and_names_the_step(corpus, tmp_
         ({"size": "huge"}, "size must be one of tiny"),
         ({"length": 513}, "length must be from 8 to 512, the model's limit. Received: length=513"),
         ({"objective": "nsp"}, "objective must be one of"),
-        ({"budget": "10 minutes"}, 'budget must be a time such as 10m.*Received: budget=.10 minutes'),
+        ({"budget": "10 minutes"}, "budget must be a time such as 10m.*Received: budget=.10 minutes"),
         ({"budget": "0 steps"}, "budget"),
         ({"batch_size": 0}, "batch_size"),
         ({"learning_rate": float("nan")}, "learning_rate"),

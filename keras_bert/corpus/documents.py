@@ -48,7 +48,7 @@ def list_files(patterns: str | Sequence[str]) -> list[str]:
     patterns = [patterns] if isinstance(patterns, (str, os.PathLike)) else list(patterns)
     if not patterns:
         raise CorpusError("expected at least one file, folder or glob. Received: patterns=[]; name where the text files are.")
-    found = {}
+    found: dict[str, str] = {}
     for pattern in patterns:
         for path in _matches(os.path.expanduser(os.fspath(pattern))):
             path = os.path.normpath(path)
@@ -63,7 +63,7 @@ def _matches(pattern: str) -> list[str]:
         matched = glob.glob(pattern, recursive=True)
     else:
         raise CorpusError(f"expected a file, a folder or a glob. Received: {pattern!r}, which does not exist; check the path.")
-    files = []
+    files: list[str] = []
     for path in matched:
         if os.path.isdir(path):
             files.extend(_files_below(path))
@@ -127,7 +127,8 @@ def _lines(path: str, encoding_errors: str) -> Iterator[str]:
 
 
 def _cut_documents(lines: Iterator[str]) -> Iterator[list[str]]:
-    document, characters = [], 0
+    document: list[str] = []
+    characters = 0
     for line in lines:
         line = line.strip()
         if document and (not line or characters + len(line) > MAX_DOCUMENT_CHARACTERS):

@@ -70,7 +70,7 @@ class TokenStoreWriter:
         os.makedirs(self.partial)
         self._files = contextlib.ExitStack()
         self._tokens, self._sentences, self._documents = (
-            self._files.enter_context(open(os.path.join(self.partial, name), "wb"))
+            self._files.enter_context(open(os.path.join(self.partial, name), "wb"))  # noqa: SIM115
             for name in ("tokens.bin", "sentences.bin", "documents.bin")
         )
 
@@ -147,7 +147,9 @@ def open_token_store(directory: str, vocabulary: list[str]) -> TokenStore:
         path = os.path.join(directory, name)
         expected = length * np.dtype(dtype).itemsize
         if os.path.getsize(path) != expected:
-            raise ValueError(f"{path} is damaged: expected {expected} bytes. Received: {os.path.getsize(path)}. Remove the store to build it again.")
+            raise ValueError(
+                f"{path} is damaged: expected {expected} bytes. Received: {os.path.getsize(path)}. Remove the store to build it again."
+            )
         return np.memmap(path, dtype, "r") if length else np.zeros(0, dtype)
 
     return TokenStore(

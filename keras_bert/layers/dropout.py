@@ -49,7 +49,7 @@ class DropoutSeed(keras.layers.Layer):
     state, it is among the model's `variables`, and it advances once per training pass.
 
     Args:
-        seed: integer; by default drawn from Python's random module, which `keras.utils.set_random_seed` seeds.
+        seed: integer in [0, 2**31); by default drawn from Python's random module, which `keras.utils.set_random_seed` seeds.
 
     Call arguments:
         inputs: any tensor; only its place in the graph is used.
@@ -60,7 +60,9 @@ class DropoutSeed(keras.layers.Layer):
 
     def __init__(self, seed: int | None = None, **kwargs):
         super().__init__(**kwargs)
-        self.generator = keras.random.SeedGenerator(seed)
+        if seed is not None and not 0 <= seed < 2**31:
+            raise ValueError(f"seed must be in [0, 2147483648). Received: seed={seed}")
+        self.generator = keras.random.SeedGenerator(seed, name="generator")
 
     def call(self, inputs, training=False):
         if not training:

@@ -27,9 +27,7 @@ class Pooler(keras.layers.Layer):
     def build(self, inputs_shape):
         width = inputs_shape[-1]
         initializer = keras.initializers.TruncatedNormal(stddev=self.initializer_range)
-        self.dense = keras.layers.Dense(
-            width, activation="tanh", kernel_initializer=initializer, dtype=self.dtype_policy, name="dense"
-        )
+        self.dense = keras.layers.Dense(width, activation="tanh", kernel_initializer=initializer, dtype=self.dtype_policy, name="dense")
         self.dense.build((inputs_shape[0], width))
 
     def call(self, inputs):

@@ -70,9 +70,7 @@ class BertBackbone(keras.Model):
         pooler_layer = Pooler(config.initializer_range, dtype=dtype, name="pooler") if pooler else None
 
         # === Functional Model ===
-        inputs = {
-            key: keras.Input((None,), dtype="int32", name=key) for key in ("token_ids", "segment_ids", "padding_mask")
-        }
+        inputs = {key: keras.Input((None,), dtype="int32", name=key) for key in ("token_ids", "segment_ids", "padding_mask")}
         seed = seed_layer(inputs["token_ids"])
         x = embeddings(token_embedding(inputs["token_ids"]), inputs["segment_ids"], seed)
         hidden_states = [x]

@@ -34,9 +34,13 @@ class BertPretrainer(keras.Model):
     """
 
     def __init__(self, config, next_sentence=True, dropout_seed=None, dtype=None, name=None, **kwargs):
-        backbone = config if isinstance(config, BertBackbone) else BertBackbone(config, next_sentence, dropout_seed=dropout_seed, dtype=dtype)
+        backbone = (
+            config if isinstance(config, BertBackbone) else BertBackbone(config, next_sentence, dropout_seed=dropout_seed, dtype=dtype)
+        )
         if next_sentence and backbone.pooler is None:
-            raise ValueError("The next-sentence head needs a backbone with a pooler. Build it with pooler=True, or pass next_sentence=False.")
+            raise ValueError(
+                "The next-sentence head needs a backbone with a pooler. Build it with pooler=True, or pass next_sentence=False."
+            )
         config = backbone.config
 
         # === Layers ===
@@ -69,9 +73,7 @@ class BertPretrainer(keras.Model):
 
         # === Metrics ===
         tasks = ("mlm", "nsp") if next_sentence else ("mlm",)
-        self.task_metrics = {
-            task: (keras.metrics.Mean(f"{task}_loss"), keras.metrics.Mean(f"{task}_accuracy")) for task in tasks
-        }
+        self.task_metrics = {task: (keras.metrics.Mean(f"{task}_loss"), keras.metrics.Mean(f"{task}_accuracy")) for task in tasks}
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         """The sum of the objectives' losses; updates the metrics on the way."""
@@ -82,6 +84,7 @@ class BertPretrainer(keras.Model):
         return loss
 
     def _task_loss(self, task, labels, logits, weights):
+        weights = ops.convert_to_tensor(weights, "float32")
         losses = ops.sparse_categorical_crossentropy(labels, logits, from_logits=True)
         right = ops.cast(ops.equal(ops.argmax(logits, -1), ops.cast(labels, "int32")), "float32")
         loss_metric, accuracy_metric = self.task_metrics[task]

@@ -106,7 +106,9 @@ class DynamicMasking(TextLayer):
         # A word at the end of the order that is only partly in goes out, unless nothing else is in.
         rows, columns = tf.unstack(tf.shape(token_ids))
         segment = word + (columns + 1) * tf.range(rows)[:, None]
-        cut = tf.math.unsorted_segment_max(tf.where(candidate, rank, -1), segment, rows * (columns + 1)) >= tf.repeat(count[:, 0], columns + 1)
+        cut = tf.math.unsorted_segment_max(tf.where(candidate, rank, -1), segment, rows * (columns + 1)) >= tf.repeat(
+            count[:, 0], columns + 1
+        )
         holds_first = tf.math.unsorted_segment_min(rank, segment, rows * (columns + 1)) == 0
         return chosen & tf.gather(~cut | holds_first, segment)
 

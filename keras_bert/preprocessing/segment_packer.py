@@ -71,7 +71,9 @@ class SegmentPacker(TextLayer):
         import tensorflow as tf
 
         if not isinstance(segment, tf.RaggedTensor):
-            segment = tf.ragged.constant(segment, dtype=tf.int32) if isinstance(segment, (list, tuple)) else tf.RaggedTensor.from_tensor(segment)
+            segment = (
+                tf.ragged.constant(segment, dtype=tf.int32) if isinstance(segment, (list, tuple)) else tf.RaggedTensor.from_tensor(segment)
+            )
         lengths = tf.cast(segment.row_lengths(), tf.int32)[:, None]
         return tf.pad(segment.to_tensor(), [[0, 0], [0, 1]]), lengths
 

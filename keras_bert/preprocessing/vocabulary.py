@@ -57,8 +57,9 @@ def vocabulary_hash(pieces: list[str]) -> str:
 def learn_vocabulary(batches_of_words: Iterable[list[str]], size: int) -> list[str]:
     """Learns a WordPiece vocabulary from normalised words with the trainer of `tokenizers`.
 
-    The pieces are the special tokens, then the others from the most to the least frequent, ties in the order of the
-    text; so the same words give the same list.
+    The pieces are the special tokens, then the others from the most to the least frequent, ties by
+    spelling; so the same words give the same list. The rarest characters get no piece, if there are more than a quarter of
+    `size`.
 
     Args:
         batches_of_words: lists of words, normalised and split as the tokenizer does. Memory grows with the number
@@ -71,20 +72,36 @@ def learn_vocabulary(batches_of_words: Iterable[list[str]], size: int) -> list[s
     import tokenizers
 
     counts: collections.Counter[str] = collections.Counter()
-
-    def counted() -> Iterator[list[str]]:
-        for words in batches_of_words:
-            counts.update(words)
-            yield [" ".join(words)]
-
-    model = tokenizers.Tokenizer(tokenizers.models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=100))
-    model.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
-    trainer = tokenizers.trainers.WordPieceTrainer(
-        vocab_size=size, special_tokens=list(SPECIAL_TOKENS), continuing_subword_prefix=SUFFIX, limit_alphabet=max(1, size // 4), show_progress=False
-    )
-    model.train_from_iterator(counted(), trainer)
+    for words in batches_of_words:
+        counts.update(words)
     if not counts:
         raise ValueError("No words to learn a vocabulary from: the text is empty.")
+    characters: collections.Counter[str] = collections.Counter()
+    for word, count in counts.items():
+        for character in word:
+            characters[character] += count
+    kept = set(sorted(characters, key=lambda c: (-characters[c], c))[: max(1, size // 4)])
+    known = {word: count for word, count in counts.items() if kept.issuperset(word)}
+    if not known:
+        raise ValueError(
+            f"A vocabulary of {size} pieces has no room for the characters of the text. "
+            f"Received: size={size}; choose at least {len(SPECIAL_TOKENS) + 4 * len(characters)}."
+        )
+
+    def repeated() -> Iterator[str]:
+        for word, count in known.items():
+            for start in range(0, count, 1000):
+                yield " ".join([word] * min(1000, count - start))
+
+    # The trainer numbers characters inside words in the order of a randomly seeded hash table, and breaks ties by these
+    # numbers. Named beforehand, they get the same numbers every time.
+    inner = sorted({SUFFIX + character for word in known for character in word[1:]})
+    model = tokenizers.Tokenizer(tokenizers.models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=200))
+    model.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    trainer = tokenizers.trainers.WordPieceTrainer(
+        vocab_size=size, special_tokens=[*SPECIAL_TOKENS, *inner], continuing_subword_prefix=SUFFIX, show_progress=False
+    )
+    model.train_from_iterator(repeated(), trainer)
     frequency: collections.Counter[str] = collections.Counter()
     words = list(counts)
     for start in range(0, len(words), 10_000):

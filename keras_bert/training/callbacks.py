@@ -5,6 +5,7 @@ import math
 import os
 import signal
 import sys
+import threading
 import time
 
 import keras
@@ -52,7 +53,9 @@ class StopOnSignal(keras.callbacks.Callback):
         self._previous = {}
 
     def __enter__(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
+        # Python lets only the main thread handle signals; a run in another one ends with its process.
+        catchable = threading.current_thread() is threading.main_thread()
+        for number in (signal.SIGINT, signal.SIGTERM) if catchable else ():
             self._previous[number] = signal.signal(number, self._catch)
         return self
 
@@ -84,7 +87,7 @@ class Saver(keras.callbacks.Callback):
         self.step = 0
         self.seconds = 0.0
         self._last_save = self._last_end = time.monotonic()
-        self._state = None
+        self._state: list[np.ndarray] | None = None
 
     def load(self, model) -> None:
         """Restores model, optimizer, step and time."""
@@ -130,7 +133,12 @@ class ProgressBar(keras.callbacks.Callback):
         # Into a file or a pipe a line every half minute is enough.
         quiet = not sys.stderr.isatty()
         self.bar = tqdm(
-            initial=first_step, total=total_steps, unit="step", mininterval=30 if quiet else 0.5, dynamic_ncols=not quiet, ncols=110 if quiet else None
+            initial=first_step,
+            total=total_steps,
+            unit="step",
+            mininterval=30 if quiet else 0.5,
+            dynamic_ncols=not quiet,
+            ncols=110 if quiet else None,
         )
 
     def on_train_batch_end(self, batch, logs=None):

@@ -16,9 +16,7 @@ class LinearWarmupDecay(keras.optimizers.schedules.LearningRateSchedule):
 
     def __init__(self, peak: float, warmup_steps: int, total_steps: int):
         if not 0 <= warmup_steps < total_steps:
-            raise ValueError(
-                f"warmup_steps must be in [0, total_steps). Received: warmup_steps={warmup_steps}, total_steps={total_steps}"
-            )
+            raise ValueError(f"warmup_steps must be in [0, total_steps). Received: warmup_steps={warmup_steps}, total_steps={total_steps}")
         self.peak = peak
         self.warmup_steps = warmup_steps
         self.total_steps = total_steps

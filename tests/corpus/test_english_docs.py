@@ -4,7 +4,8 @@ import pytest
 
 from keras_bert.corpus import english_docs as module
 from keras_bert.corpus.documents import read_documents
-from keras_bert.corpus.english_docs import english_documentation, installed_documentation, prose_paragraphs
+from keras_bert.corpus.english_docs import english_documentation, installed_documentation
+from keras_bert.corpus.prose import prose_paragraphs
 
 PROSE = [
     f"The {animal} is one of the animals that a keeper has to feed in the {time} with a {food} of good quality."
