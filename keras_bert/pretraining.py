@@ -208,6 +208,8 @@ def _tokenizer(config: PretrainingConfig, sources: list[str]):
             tokenizer = WordPieceTokenizer(config.vocab, lowercase=not config.cased)
         except OSError as error:
             raise RunError(f"--vocab {config.vocab} cannot be read: {error.strerror}.") from None
+        except ValueError as error:
+            raise RunError(str(error)) from None
         missing = [token for token in ("[PAD]", "[CLS]", "[SEP]", "[MASK]") if token not in tokenizer.special_tokens]
         if missing:
             raise RunError(f"{config.vocab} lacks {', '.join(missing)}, which pretraining needs.")
@@ -251,6 +253,7 @@ class PretrainingRun:
     """
 
     def __init__(self, config: PretrainingConfig, out: str, report=print):
+        # Keras is loaded when a run begins, so that bad input is told at once.
         import keras
 
         from keras_bert.models.initialization import initialize_for_pretraining, initializer_range_for
@@ -288,7 +291,10 @@ class PretrainingRun:
         self.compile(total)
         saver = Saver(checkpoint, window)
         if os.path.exists(checkpoint):
-            saver.load(self.model)
+            try:
+                saver.load(self.model)
+            except ValueError as error:
+                raise RunError(str(error)) from None
             self.report(f"Going on at step {saver.step:,} of {total:,}")
         signal = self._fit(saver, total, window)
         if signal is not None:
@@ -371,7 +377,7 @@ class PretrainingRun:
         scores = self._scores(num_batches)
         frequencies = np.log((self.token_counts + 1) / (self.token_counts + 1).sum())
         loss = count = 0.0
-        for _, targets in self.batches(self.heldout, 0, num_batches):
+        for _, targets in self.batches(self.heldout, 0, num_batches):  # the same masks as in the scores
             weights = targets["mask_weights"].numpy()
             loss -= (frequencies[targets["mask_ids"].numpy()] * weights).sum()
             count += weights.sum()

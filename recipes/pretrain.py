@@ -11,6 +11,7 @@ import dataclasses
 import errno
 import json
 import os
+import signal
 import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -108,21 +109,22 @@ def fill_in(directory: str) -> None:
 
 def main(arguments=None) -> int:
     """Returns the exit code: 0 done, 2 bad input, 3 non-finite loss, 130 stopped by a signal."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # until training begins it ends the recipe as Ctrl-C does
     try:
         config, out = parse(arguments)
-        finished = os.path.exists(os.path.join(out, "summary.json"))
+        shown = os.path.exists(os.path.join(out, "curves.png"))
         summary = pretrain(config, out, report=lambda line: print(line, flush=True))
         if summary is None:
             return 130
-        if not finished:
-            curves = plot(out, summary["heldout_unigram_loss"])
+        if not shown:
             show(summary)
             fill_in(out)
-            print(f"Curves: {curves}\nMore: tensorboard --logdir {out}/tensorboard")
+            print(f"Curves: {plot(out, summary['heldout_unigram_loss'])}")
+            print(f"More: tensorboard --logdir {out}/tensorboard")
         print(f"Model: keras_bert.BertMaskedLM.from_preset({os.path.join(out, 'preset')!r})")
         return 0
     except KeyboardInterrupt:
-        print("Stopped before training began.", file=sys.stderr)
+        print("Stopped. The same command goes on from the last checkpoint.", file=sys.stderr)
         return 130
     except NonFiniteLoss as error:
         print(f"error: {error}", file=sys.stderr)

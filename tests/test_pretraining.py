@@ -140,6 +140,7 @@ def test_bad_flags_are_named(options, message):
         (b"fine\n\nnot \xff fine\n", {}, r"corpus\.txt.*byte 10.*--encoding-errors replace"),
         (b"a\n\nb\n\nc\n\nd\n", {"vocab": "missing.txt"}, r"--vocab missing\.txt"),
         (b"a\n\nb\n\nc\n\nd\n", {"heldout": "missing.txt"}, r"missing\.txt"),
+        (b"a\n\nb\n\nc\n\nd\n", {"vocab": os.path.abspath(__file__)}, "(?s)test_pretraining.*line"),
     ],
 )
 def test_bad_text_is_named_and_leaves_nothing(tmp_path, content, options, message):
@@ -150,6 +151,15 @@ def test_bad_text_is_named_and_leaves_nothing(tmp_path, content, options, messag
     with pytest.raises((CorpusError, RunError), match=message):
         pretrain(config(str(path), **options), str(out), report=lambda line: None)
     assert [entry.name for entry in tmp_path.iterdir()] == (["corpus.txt"] if content is not None else [])
+
+
+def test_a_damaged_checkpoint_is_named(corpus, tmp_path):
+    out = tmp_path / "run"
+    pretrain(config(corpus, budget="1 step"), str(out), report=lambda line: None)
+    (out / "summary.json").unlink()
+    (out / "checkpoint.safetensors").write_bytes(b"half of a checkpoint")
+    with pytest.raises(RunError, match=r"checkpoint\.safetensors is not a whole checkpoint"):
+        pretrain(config(corpus, budget="1 step"), str(out), report=lambda line: None)
 
 
 def test_a_folder_of_somebody_else_is_left_alone(corpus, tmp_path):

@@ -18,7 +18,6 @@ import platform
 import re
 import sys
 import sysconfig
-import tempfile
 import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -123,13 +122,14 @@ def installed_documentation(cache_directory: str | None = None, max_bytes: int =
     documentation = english_documentation(max_bytes)
     os.makedirs(folder, exist_ok=True)
     # Written beside and renamed: a run that is killed, or one that does the same meanwhile, never leaves half a file.
-    handle, beside = tempfile.mkstemp(prefix=".english_documentation-", dir=folder)
+    beside = f"{path}.{os.getpid()}.partial"
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+        with open(beside, "w", encoding="utf-8", newline="\n") as stream:
             stream.writelines("\n".join(document) + "\n\n" for document in documentation.documents)
         os.replace(beside, path)
     except BaseException:
-        os.unlink(beside)
+        if os.path.exists(beside):
+            os.unlink(beside)
         raise
     print(
         f"{path}: {len(documentation.documents):,} documents, {documentation.words:,} words, {documentation.size / 1e6:.1f} MB; "

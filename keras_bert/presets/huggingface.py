@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 
 import numpy as np
 
@@ -127,6 +128,8 @@ def write_huggingface(directory: str | os.PathLike, preset: Preset, architecture
         write_json(new / "config.json", config)
         # The metadata tells transformers that the tensors lie as PyTorch's do.
         safetensors.numpy.save_file(tensors, new / "model.safetensors", metadata={"format": "pt"})
+        # It comes out readable by its owner alone; a server that runs as another user has to read it.
+        shutil.copymode(new / "config.json", new / "model.safetensors")
         if vocabulary is not None:
             (new / "vocab.txt").write_bytes("".join(piece + "\n" for piece in vocabulary).encode("utf-8"))
             settings = {

@@ -142,10 +142,10 @@ class ProgressBar(keras.callbacks.Callback):
         )
 
     def on_train_batch_end(self, batch, logs=None):
-        rate = self.bar.format_dict["rate"]
-        speed = f"{rate * self.tokens_per_step:,.0f}" if rate else "?"
-        self.bar.set_postfix_str(f"loss {float(logs['loss']):.3f}, {speed} tokens/s", refresh=False)
         self.bar.update()
+        seen = self.bar.format_dict
+        rate = seen["rate"] or (seen["n"] - seen["initial"]) / max(seen["elapsed"], 1e-9)
+        self.bar.set_postfix_str(f"loss {float(logs['loss']):.3f}, {rate * self.tokens_per_step:,.0f} tokens/s", refresh=False)
 
     def __enter__(self):
         return self

@@ -6,7 +6,6 @@ values such as the step. Data needs nothing: batches are a function of the step.
 
 import json
 import os
-import tempfile
 
 import numpy as np
 
@@ -60,13 +59,14 @@ def load_checkpoint(path: str) -> tuple[list[np.ndarray], dict]:
 
 def write_atomically(path: str, data: bytes) -> None:
     """Writes a file beside `path`, flushes it to disk and renames it; on an error `path` stays as it was."""
-    descriptor, partial = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=os.path.basename(path), suffix=".partial")
+    partial = f"{path}.{os.getpid()}.partial"
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with open(partial, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(partial, path)
     except BaseException:
-        os.unlink(partial)
+        if os.path.exists(partial):
+            os.unlink(partial)
         raise

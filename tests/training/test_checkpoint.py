@@ -17,6 +17,12 @@ def test_arrays_and_values_come_back(tmp_path):
         np.testing.assert_array_equal(a, b)
 
 
+def current_umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
 @pytest.mark.parametrize("keep", [0, 5, 90])
 def test_a_damaged_checkpoint_is_named(tmp_path, keep):
     path = str(tmp_path / "state.safetensors")
@@ -38,5 +44,6 @@ def test_a_failed_write_keeps_the_old_file_and_leaves_no_other(tmp_path, monkeyp
     with pytest.raises(OSError, match="No space"):
         checkpoint.write_atomically(path, b"new")
     assert os.listdir(tmp_path) == ["file"]
+    assert os.stat(path).st_mode & 0o444 == 0o444 & ~current_umask()
     with open(path, "rb") as file:
         assert file.read() == b"old"
