@@ -5,7 +5,7 @@ import numpy as np
 
 
 def guesses(model, batch: dict, originals: np.ndarray, vocabulary: list[str], top_k: int = 3, window: int = 7) -> list[dict]:
-    """The best guesses for the first masked tokens of each row.
+    """The best guesses for one masked token of each row, the middle one.
 
     Args:
         model: a `BertPretrainer`.
@@ -16,25 +16,25 @@ def guesses(model, batch: dict, originals: np.ndarray, vocabulary: list[str], to
         window: tokens of context shown on each side.
 
     Returns:
-        One dictionary per row: `text` with `[MASK]` where the token is, `token` and `guesses`, a list of
-        (token, probability).
+        One dictionary per row: `text`, with `**[MASK]**` where the token is (the others that the model did not see are
+        `[MASK]`), `token`, and `guesses`, a list of (token, probability).
     """
     batch = {key: np.asarray(value) for key, value in batch.items()}
-    logits = keras.ops.convert_to_numpy(model(batch, training=False)["mlm_logits"])[:, 0]  # (B, V) of the first masked token
+    middle = np.count_nonzero(batch["mask_positions"], axis=1) // 2  # filler stands at position 0, behind the others
+    rows_index = np.arange(len(middle))
+    logits = keras.ops.convert_to_numpy(model(batch, training=False)["mlm_logits"])[rows_index, middle]  # (B, V)
     probabilities = np.exp(logits - logits.max(-1, keepdims=True))
     probabilities /= probabilities.sum(-1, keepdims=True)
     rows = []
-    for ids, mask, positions, original, p in zip(
-        batch["token_ids"], batch["padding_mask"], batch["mask_positions"], np.asarray(originals), probabilities, strict=True
-    ):
-        at = positions[0]
+    positions, tokens_there = batch["mask_positions"][rows_index, middle], np.asarray(originals)[rows_index, middle]
+    for ids, mask, at, original, p in zip(batch["token_ids"], batch["padding_mask"], positions, tokens_there, probabilities, strict=True):
         tokens = [vocabulary[i] for i in ids[: mask.sum()]]
-        tokens[at] = "[MASK]"
+        tokens[at] = "**[MASK]**"
         best = np.argsort(-p)[:top_k]
         rows.append(
             {
                 "text": join_pieces(tokens[max(0, at - window) : at + window + 1]),
-                "token": vocabulary[original[0]],
+                "token": vocabulary[original],
                 "guesses": [(vocabulary[i], float(p[i])) for i in best],
             }
         )
