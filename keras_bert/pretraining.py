@@ -39,6 +39,7 @@ from keras_bert.training.guesses import as_markdown, guesses
 
 OBJECTIVES = ("mlm+nsp", "mlm")
 _LEARNING_RATES = {"tiny": 3e-3, "mini": 1e-3, "small": 5e-4, "medium": 3e-4, "base": 1e-4, "large": 1e-4}
+_REFERENCE_BATCH = 32  # rows, for which these rates are
 _WARMUP_SHARE = 0.05
 _WINDOWS = 100  # lines of the log
 _EVALUATIONS = 10
@@ -68,8 +69,8 @@ class PretrainingConfig:
     objective: str = _flag("mlm+nsp, or mlm for masked tokens alone in rows of contiguous text", "mlm+nsp")
     whole_word: bool = _flag("mask whole words", False)
     budget: str = _flag("training time (30s, 10m, 2h) or number of steps (100000 steps)", "5m")
-    batch_size: int = _flag("rows per step", 32)
-    learning_rate: float = _flag("peak of the learning rate; 0 takes the one for the size", 0.0)
+    batch_size: int = _flag("rows per step", _REFERENCE_BATCH)
+    learning_rate: float = _flag("peak of the learning rate; 0 takes the one for the size and the batch", 0.0)
     dropout: float = _flag("dropout rate; the paper has 0.1, runs of few epochs learn more without", 0.0)
     dtype: str = _flag("float32, mixed_bfloat16 or mixed_float16", "float32")
     seed: int = _flag("seed of everything random", 0)
@@ -306,7 +307,9 @@ class PretrainingRun:
         """Fresh optimizer and metrics, all variables built."""
         from keras_bert.training import BertAdamW, LinearWarmupDecay
 
-        peak = self.config.learning_rate or _LEARNING_RATES[self.config.size]
+        # A small batch is noisier and takes a smaller rate; measured for tiny: at 16 rows 3e-3 can get stuck.
+        default = _LEARNING_RATES[self.config.size] * min(1.0, (self.config.batch_size / _REFERENCE_BATCH) ** 0.5)
+        peak = self.config.learning_rate or default
         warmup = min(total_steps - 1, max(1, round(_WARMUP_SHARE * total_steps)))
         self.model.compile(BertAdamW(LinearWarmupDecay(peak, warmup, total_steps)))
         self.model.optimizer.build(self.model.trainable_variables)

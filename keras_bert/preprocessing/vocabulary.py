@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 SUFFIX = "##"
+LONGEST_WORD = 200  # characters; longer words are unknown, as in the original code
 
 
 def read_vocabulary(path: str | os.PathLike) -> list[str]:
@@ -73,7 +74,8 @@ def learn_vocabulary(batches_of_words: Iterable[list[str]], size: int) -> list[s
 
     counts: collections.Counter[str] = collections.Counter()
     for words in batches_of_words:
-        counts.update(words)
+        # Longer words become [UNK] whatever is learned, and the trainer's time grows with the square of a word's length.
+        counts.update(word for word in words if len(word) <= LONGEST_WORD)
     if not counts:
         raise ValueError("No words to learn a vocabulary from: the text is empty.")
     characters: collections.Counter[str] = collections.Counter()
@@ -96,7 +98,7 @@ def learn_vocabulary(batches_of_words: Iterable[list[str]], size: int) -> list[s
     # The trainer numbers characters inside words in the order of a randomly seeded hash table, and breaks ties by these
     # numbers. Named beforehand, they get the same numbers every time.
     inner = sorted({SUFFIX + character for word in known for character in word[1:]})
-    model = tokenizers.Tokenizer(tokenizers.models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=200))
+    model = tokenizers.Tokenizer(tokenizers.models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=LONGEST_WORD))
     model.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
     trainer = tokenizers.trainers.WordPieceTrainer(
         vocab_size=size, special_tokens=[*SPECIAL_TOKENS, *inner], continuing_subword_prefix=SUFFIX, show_progress=False

@@ -16,7 +16,6 @@ _CJK = (
     r"[\x{4E00}-\x{9FFF}\x{3400}-\x{4DBF}\x{20000}-\x{2A6DF}\x{2A700}-\x{2B73F}\x{2B740}-\x{2B81F}"
     r"\x{2B820}-\x{2CEAF}\x{F900}-\x{FAFF}\x{2F800}-\x{2FA1F}]"
 )
-_LONGEST_WORD = 200  # characters; longer words are unknown
 
 
 @keras.saving.register_keras_serializable("keras_bert")
@@ -142,14 +141,14 @@ class WordPieceTokenizer(TextLayer):
                 self._kernel = tf_text.FastWordpieceTokenizer(
                     vocab=self.vocabulary,
                     suffix_indicator=vocabularies.SUFFIX,
-                    max_bytes_per_word=4 * _LONGEST_WORD,
+                    max_bytes_per_word=4 * vocabularies.LONGEST_WORD,
                     token_out_type=tf.int32,
                     unknown_token="[UNK]",
                     no_pretokenization=True,
                     support_detokenization=False,
                 )
         flat = words.values
-        flat = tf.where(tf.strings.length(flat, unit="UTF8_CHAR") > _LONGEST_WORD, "[UNK]", flat)
+        flat = tf.where(tf.strings.length(flat, unit="UTF8_CHAR") > vocabularies.LONGEST_WORD, "[UNK]", flat)
         pieces = self._kernel.tokenize(flat)  # (words, None)
         return words.with_values(pieces).merge_dims(1, 2)
 
