@@ -15,11 +15,9 @@ The same configuration on an unfinished folder goes on where the checkpoint stan
 """
 
 import dataclasses
-import json
 import math
 import os
 import re
-import shutil
 import statistics
 import time
 from collections.abc import Iterator
@@ -34,8 +32,9 @@ from keras_bert.corpus.split import write_stores
 from keras_bert.corpus.token_store import open_token_store
 from keras_bert.preprocessing.vocabulary import write_vocabulary
 from keras_bert.training.callbacks import ProgressBar, RunLog, Saver, StopOnNonFiniteLoss, StopOnSignal, cut_log
-from keras_bert.training.checkpoint import restore, snapshot, write_atomically
+from keras_bert.training.checkpoint import restore, snapshot
 from keras_bert.training.guesses import as_markdown, guesses
+from keras_bert.training.run_folder import RunError, read_json, run_folder, write_json
 
 OBJECTIVES = ("mlm+nsp", "mlm")
 _LEARNING_RATES = {"tiny": 3e-3, "mini": 1e-3, "small": 5e-4, "medium": 3e-4, "base": 1e-4, "large": 1e-4}
@@ -45,10 +44,6 @@ _WINDOWS = 100  # lines of the log
 _EVALUATIONS = 10
 _HELDOUT_BATCHES = 8  # for the scores during training; the last evaluation reads everything up to _FINAL_BATCHES
 _FINAL_BATCHES = 400
-
-
-class RunError(ValueError):
-    """The run cannot start or go on; the message is one sentence with the remedy."""
 
 
 def _flag(help: str, default):
@@ -126,49 +121,15 @@ def pretrain(config: PretrainingConfig, out: str, report=print) -> dict | None:
         RunError, CorpusError: for bad input; nothing is left half-written.
         NonFiniteLoss: when the loss became infinite or not a number.
     """
-    _open_run(config, out, report)
-    if os.path.exists(os.path.join(out, "summary.json")):
-        report(f"{out} is finished; nothing to do. For another run choose another --out.")
-        return _read_json(out, "summary.json")
-    return PretrainingRun(config, out, report).run()
+    out = os.path.normpath(out)
+    with run_folder(out, config.to_dict(), prepare=lambda directory: _prepare(config, directory, report)):
+        if os.path.exists(os.path.join(out, "summary.json")):
+            report(f"{out} is finished; nothing to do. For another run choose another --out.")
+            return read_json(out, "summary.json")
+        return PretrainingRun(config, out, report).run()
 
 
-def _read_json(*path: str) -> dict:
-    with open(os.path.join(*path), encoding="utf-8") as file:
-        return json.load(file)
-
-
-def _write_json(value: dict, *path: str) -> None:
-    write_atomically(os.path.join(*path), (json.dumps(value, indent=2) + "\n").encode())
-
-
-# --- The folder ------------------------------------------------------------------------------------------------------
-
-
-def _open_run(config: PretrainingConfig, out: str, report) -> None:
-    """Makes the run's folder with vocabulary and tokens, or checks that it is this configuration's."""
-    if os.path.exists(os.path.join(out, "config.json")):
-        stored = _read_json(out, "config.json")
-        wanted = config.to_dict()
-        differing = sorted(key for key in stored.keys() | wanted.keys() if stored.get(key) != wanted.get(key))
-        if differing:
-            listed = ", ".join(f"{key}={stored.get(key)!r} there and {wanted.get(key)!r} here" for key in differing)
-            raise RunError(f"{out} belongs to another configuration: {listed}. Use the same flags, or another --out.")
-        return
-    if os.path.exists(out) and (not os.path.isdir(out) or os.listdir(out)):
-        raise RunError(f"{out} exists and is not a run's folder. Choose another --out.")
-    partial = f"{out.rstrip('/')}.partial"
-    shutil.rmtree(partial, ignore_errors=True)
-    try:
-        os.makedirs(partial)
-        _prepare(config, partial, report)
-        _write_json(config.to_dict(), partial, "config.json")
-        if os.path.isdir(out):
-            os.rmdir(out)
-        os.replace(partial, out)
-    except BaseException:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
+# --- The corpus ------------------------------------------------------------------------------------------------------
 
 
 def _prepare(config: PretrainingConfig, directory: str, report) -> None:
@@ -279,7 +240,7 @@ class PretrainingRun:
             attention_probs_dropout_prob=config.dropout,
             initializer_range=initializer_range_for(SIZES[config.size][1]),
         )
-        self.model = BertPretrainer(encoder, next_sentence=next_sentence, dropout_seed=config.seed, dtype=config.dtype)
+        self.model = BertPretrainer(encoder, next_sentence, self.tokenizer, dropout_seed=config.seed, dtype=config.dtype)
         initialize_for_pretraining(self.model, self.token_counts)
 
     def run(self) -> dict | None:
@@ -287,8 +248,8 @@ class PretrainingRun:
         checkpoint = os.path.join(self.out, "checkpoint.safetensors")
         plan = os.path.join(self.out, "plan.json")
         if not os.path.exists(plan):
-            _write_json(self._plan(), plan)
-        total, window = _read_json(plan)["total_steps"], _read_json(plan)["window"]
+            write_json(self._plan(), plan)
+        total, window = read_json(plan)["total_steps"], read_json(plan)["window"]
         self.compile(total)
         saver = Saver(checkpoint, window)
         if os.path.exists(checkpoint):
@@ -384,7 +345,7 @@ class PretrainingRun:
             weights = targets["mask_weights"].numpy()
             loss -= (frequencies[targets["mask_ids"].numpy()] * weights).sum()
             count += weights.sum()
-        self.model.save_to_preset(os.path.join(self.out, "preset"), self.tokenizer)
+        self.model.save_to_preset(os.path.join(self.out, "preset"))
         summary = {
             "steps": saver.step,
             "training_seconds": round(saver.seconds, 1),
@@ -393,5 +354,5 @@ class PretrainingRun:
             "heldout_unigram_loss": float(loss / count),
             **{f"heldout_{name}": value for name, value in scores.items()},
         }
-        _write_json(summary, self.out, "summary.json")
+        write_json(summary, self.out, "summary.json")
         return summary

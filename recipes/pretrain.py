@@ -8,7 +8,6 @@ Without --corpus it reads the English documentation that is installed here. The 
 
 import argparse
 import dataclasses
-import errno
 import json
 import os
 import signal
@@ -18,8 +17,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 from keras_bert import BertMaskedLM, PretrainingConfig, pretrain
 from keras_bert.corpus.documents import CorpusError
-from keras_bert.pretraining import RunError
 from keras_bert.training.callbacks import NonFiniteLoss
+from keras_bert.training.run_folder import RunError
 
 SENTENCES = (
     "the capital of france is [MASK].",
@@ -43,7 +42,7 @@ def parse(arguments=None) -> tuple[PretrainingConfig, str]:
             parser.add_argument(flag, type=field.type, default=field.default, help=field.metadata["help"] + shown)
     values = vars(parser.parse_args(arguments))
     out = values.pop("out")
-    return PretrainingConfig(**values), out
+    return PretrainingConfig(**values), os.path.normpath(out)
 
 
 def plot(directory: str, unigram_loss: float) -> str:
@@ -85,7 +84,7 @@ def show(summary: dict) -> None:
         ("held-out masked-LM loss", f"{loss:.3f} nats"),
         (
             "  guessing token frequencies",
-            f"{unigram:.3f} nats; the model is {unigram - loss:.3f} {'under' if loss < unigram else 'OVER'} it",
+            f"{unigram:.3f} nats; the model is {abs(unigram - loss):.3f} {'under' if loss < unigram else 'OVER'} it",
         ),
         ("held-out masked-LM accuracy", f"{summary['heldout_mlm_accuracy']:.1%}"),
     ]
@@ -95,6 +94,8 @@ def show(summary: dict) -> None:
     print()
     for name, value in rows:
         print(f"  {name:32} {value}")
+    if loss >= unigram:
+        print("  It has learned nothing yet: train longer (--budget), or with a lower --learning-rate.")
     print()
 
 
@@ -124,7 +125,7 @@ def main(arguments=None) -> int:
         print(f"Model: keras_bert.BertMaskedLM.from_preset({os.path.join(out, 'preset')!r})")
         return 0
     except KeyboardInterrupt:
-        print("Stopped. The same command goes on from the last checkpoint.", file=sys.stderr)
+        print("Stopped. The same command goes on from the last checkpoint, or starts anew if there is none.", file=sys.stderr)
         return 130
     except NonFiniteLoss as error:
         print(f"error: {error}", file=sys.stderr)
@@ -133,9 +134,7 @@ def main(arguments=None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EACCES, errno.EROFS):
-            raise
-        remedy = "Make room or choose another --out, then run the same command again."
+        remedy = "Make room there or choose another --out, then run the same command again."
         print(f"error: {error.strerror}, writing to {error.filename or out}. {remedy}", file=sys.stderr)
         return 2
 

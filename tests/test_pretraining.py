@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from keras_bert.corpus.documents import CorpusError
-from keras_bert.pretraining import PretrainingConfig, RunError, _legs, parse_budget, pretrain
+from keras_bert.pretraining import PretrainingConfig, _legs, parse_budget, pretrain
 from keras_bert.training.callbacks import NonFiniteLoss, Saver
+from keras_bert.training.run_folder import RunError
 
 WALL_CLOCK = ("tokens_per_second",)
 

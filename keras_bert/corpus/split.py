@@ -63,10 +63,10 @@ def write_stores(
         for writer, name in ((train, "text to train on"), (heldout, "held-out text")):
             if writer.num_documents < least_documents:
                 split = f" Every {_EVERY}th document is held out unless --heldout is given." if heldout_documents is None else ""
-                pairs = " With --objective mlm one is enough." if least_documents > 1 else ""
+                pairs = " With --objective mlm one is enough." if writer.num_documents == 1 else ""
                 raise CorpusError(
                     f"The {name} is too small: expected at least {least_documents} documents, separated by blank lines. "
-                    f"Received: {writer.num_documents} different ones with text.{split}{pairs}"
+                    f"Received: {writer.num_documents} with text; {repeated} more are repeated or also held out.{split}{pairs}"
                 )
         train.close()
         heldout.close()

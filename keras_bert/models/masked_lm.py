@@ -1,11 +1,13 @@
 """The masked language model, which fills in `[MASK]`."""
 
+from collections.abc import Iterable
+
 import keras
 import numpy as np
 
 from keras_bert.layers import MaskedLMHead
 from keras_bert.models.backbone import BertBackbone
-from keras_bert.models.weights import load_preset, save_preset
+from keras_bert.models.weights import load_preset, preset_tokenizer, save_preset
 from keras_bert.preprocessing.wordpiece_tokenizer import WordPieceTokenizer
 from keras_bert.presets import read_preset
 
@@ -68,10 +70,7 @@ class BertMaskedLM(keras.Model):
         Without a masked-LM head there, the head is newly initialised and a warning says so.
         """
         preset = read_preset(directory)
-        tokenizer = None
-        if preset.vocabulary is not None:
-            tokenizer = WordPieceTokenizer(preset.vocabulary, preset.lowercase, special_tokens_in_text=True)
-        model = cls(preset.config, tokenizer, dtype=dtype)
+        model = cls(preset.config, preset_tokenizer(preset, special_tokens_in_text=True), dtype=dtype)
         load_preset(model, preset, directory)
         return model
 
@@ -95,6 +94,8 @@ class BertMaskedLM(keras.Model):
         """
         if isinstance(text, str):
             return self.fill_mask([text], top_k)[0]
+        if not isinstance(text, Iterable):
+            raise TypeError(f"text must be a string or a list of strings. Received: text={text!r}")
         texts = list(text)
         for item in texts:
             if not isinstance(item, str):

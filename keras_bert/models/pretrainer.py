@@ -5,7 +5,7 @@ from keras import ops
 
 from keras_bert.layers import MaskedLMHead
 from keras_bert.models.backbone import BertBackbone
-from keras_bert.models.weights import load_preset, save_preset
+from keras_bert.models.weights import load_preset, preset_tokenizer, save_preset
 from keras_bert.presets import read_preset
 
 
@@ -19,6 +19,7 @@ class BertPretrainer(keras.Model):
     Args:
         config: a `BertConfig`, or a `BertBackbone` to put the heads on.
         next_sentence: whether there is a next-sentence head; needs a backbone with a pooler.
+        preprocessor: a `WordPieceTokenizer`, saved along by `save_to_preset`.
         dropout_seed: integer that, with the step, determines the dropout masks; random by default.
         dtype: Keras dtype policy of a new backbone and of the heads.
 
@@ -33,7 +34,7 @@ class BertPretrainer(keras.Model):
     They report `loss`, `mlm_loss`, `mlm_accuracy`, `nsp_loss` and `nsp_accuracy`; losses in nats.
     """
 
-    def __init__(self, config, next_sentence=True, dropout_seed=None, dtype=None, name=None, **kwargs):
+    def __init__(self, config, next_sentence=True, preprocessor=None, dropout_seed=None, dtype=None, name=None, **kwargs):
         backbone = (
             config if isinstance(config, BertBackbone) else BertBackbone(config, next_sentence, dropout_seed=dropout_seed, dtype=dtype)
         )
@@ -70,6 +71,7 @@ class BertPretrainer(keras.Model):
         self.mlm_head = mlm_head
         self.nsp_head = nsp_head
         self.next_sentence = next_sentence
+        self.preprocessor = preprocessor
 
         # === Metrics ===
         tasks = ("mlm", "nsp") if next_sentence else ("mlm",)
@@ -102,23 +104,24 @@ class BertPretrainer(keras.Model):
         preset = read_preset(directory)
         if next_sentence is None:
             next_sentence = "nsp_head/kernel" in preset.arrays
-        model = cls(preset.config, next_sentence, dropout_seed=dropout_seed, dtype=dtype)
+        model = cls(preset.config, next_sentence, preset_tokenizer(preset), dropout_seed=dropout_seed, dtype=dtype)
         load_preset(model, preset, directory)
         return model
 
-    def save_to_preset(self, directory, tokenizer=None) -> None:
-        """Writes the encoder, the heads and, unless None, the tokenizer, as transformers writes them; an earlier model is replaced."""
+    def save_to_preset(self, directory) -> None:
+        """Writes the encoder, the heads and, unless None, the preprocessor, as transformers does; an earlier model is replaced."""
         architecture = "BertForPreTraining" if self.next_sentence else "BertForMaskedLM"
-        save_preset(directory, self, self.backbone.config, tokenizer, architecture)
+        save_preset(directory, self, self.backbone.config, self.preprocessor, architecture)
 
     def get_config(self):
         return {
             "config": keras.saving.serialize_keras_object(self.backbone),
             "next_sentence": self.next_sentence,
+            "preprocessor": keras.saving.serialize_keras_object(self.preprocessor),
             "name": self.name,
         }
 
     @classmethod
     def from_config(cls, config):
-        backbone = keras.saving.deserialize_keras_object(config.pop("config"))
-        return cls(backbone, **config)
+        parts = {key: keras.saving.deserialize_keras_object(config[key]) for key in ("config", "preprocessor")}
+        return cls(**{**config, **parts})

@@ -6,6 +6,7 @@ import warnings
 import keras
 import numpy as np
 
+from keras_bert.preprocessing.wordpiece_tokenizer import WordPieceTokenizer
 from keras_bert.presets import Preset, write_huggingface
 
 # Parts of a model that a directory may lack (they start fresh) or have in excess (they are dropped).
@@ -52,6 +53,11 @@ def load_preset(model: keras.Model, preset: Preset, source: str | os.PathLike) -
     load_arrays(model, arrays)
     if fresh:
         warnings.warn(f"{source} has no {', no '.join(fresh)}: newly initialised, to be trained before use.", stacklevel=3)
+
+
+def preset_tokenizer(preset: Preset, **options) -> WordPieceTokenizer | None:
+    """The tokenizer of a preset, or `None` when it has no vocabulary."""
+    return None if preset.vocabulary is None else WordPieceTokenizer(preset.vocabulary, preset.lowercase, **options)
 
 
 def save_preset(directory: str | os.PathLike, model: keras.Model, config, tokenizer, architecture: str) -> None:

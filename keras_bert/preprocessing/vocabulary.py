@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 SUFFIX = "##"
 LONGEST_WORD = 200  # characters; longer words are unknown, as in the original code
+_LONGEST_PIECE = 256  # bytes, the limit of TensorFlow Text's FastWordpieceTokenizer
 
 
 def read_vocabulary(path: str | os.PathLike) -> list[str]:
@@ -75,7 +76,7 @@ def learn_vocabulary(batches_of_words: Iterable[list[str]], size: int) -> list[s
     counts: collections.Counter[str] = collections.Counter()
     for words in batches_of_words:
         # Longer words become [UNK] whatever is learned, and the trainer's time grows with the square of a word's length.
-        counts.update(word for word in words if len(word) <= LONGEST_WORD)
+        counts.update(word for word in words if len(word) <= LONGEST_WORD and len(word.encode()) <= _LONGEST_PIECE)
     if not counts:
         raise ValueError("No words to learn a vocabulary from: the text is empty.")
     characters: collections.Counter[str] = collections.Counter()

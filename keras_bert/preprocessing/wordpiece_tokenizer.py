@@ -57,6 +57,8 @@ class WordPieceTokenizer(TextLayer):
         The text is normalised and split as the tokenizer itself does; the pieces are ordered by frequency, so the
         same texts give the same vocabulary. Memory grows with the number of distinct words only.
         """
+        if isinstance(texts, str):
+            raise TypeError("texts must be a list or another iterable of strings. Received: one string; put it into a list.")
         splitter = cls(vocabularies.SPECIAL_TOKENS, lowercase=lowercase)
 
         def batches() -> Iterator[list[str]]:

@@ -35,7 +35,7 @@ class StopOnNonFiniteLoss(keras.callbacks.Callback):
         loss = float(logs["loss"])
         if not math.isfinite(loss):
             raise NonFiniteLoss(
-                f"The loss is {loss} at step {self.step}. The last checkpoint is from before it. "
+                f"The loss is {loss} at step {self.step}. Checkpoints from before it are kept. "
                 "Lower the learning rate (--learning-rate), or start a new run with another seed."
             )
         self.step += 1

@@ -33,6 +33,6 @@ def test_repeated_documents_are_dropped_and_counted_also_across_the_split(tmp_pa
 
 
 def test_too_few_documents_are_an_error_that_leaves_nothing(tmp_path):
-    with pytest.raises(CorpusError, match=r"expected at least 2 documents.*Received: 1 different ones.*--objective mlm"):
+    with pytest.raises(CorpusError, match=r"expected at least 2 documents.*Received: 1 with text; 1 more are repeated.*--objective mlm"):
         split(tmp_path, [["w1"], ["w1"]], [["w2"], ["w3"]], least=2)
     assert os.listdir(tmp_path) == []

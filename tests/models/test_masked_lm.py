@@ -54,14 +54,15 @@ def test_a_saved_model_predicts_the_same_from_every_format(tmp_path):
 
 
 def test_heads_move_between_models_and_absent_ones_start_fresh(tmp_path, recwarn):
-    pretrainer = BertPretrainer(CONFIG)
-    pretrainer.save_to_preset(tmp_path / "pretrainer", WordPieceTokenizer(VOCABULARY))
+    pretrainer = BertPretrainer(CONFIG, preprocessor=WordPieceTokenizer(VOCABULARY))
+    pretrainer.save_to_preset(tmp_path / "pretrainer")
     model = BertMaskedLM.from_preset(tmp_path / "pretrainer", dtype="mixed_bfloat16")
     for path, array in model_arrays(model).items():
         np.testing.assert_array_equal(array, model_arrays(pretrainer)[path], err_msg=path)
     assert predictions(model).dtype == np.float32
     again = BertPretrainer.from_preset(tmp_path / "pretrainer")
     assert again.next_sentence
+    assert again.preprocessor.vocabulary == VOCABULARY
     backbone = BertBackbone.from_preset(tmp_path / "pretrainer")
     assert backbone.pooler is not None
     assert not [warning for warning in recwarn if "newly initialised" in str(warning.message)]

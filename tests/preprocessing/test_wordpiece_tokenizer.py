@@ -143,3 +143,14 @@ def test_learning_keeps_case_for_a_cased_tokenizer():
     tokenizer = WordPieceTokenizer.learn(["Cat cat Cat Cat"], size=30, lowercase=False)
     assert not tokenizer.lowercase
     assert {"Cat", "cat"} <= set(tokenizer.vocabulary)
+
+
+def test_endless_words_neither_slow_nor_break_what_is_learned():
+    texts = ["a" * 1_000_000, "ab" * 300, "ก" * 150, *["The cat sat on the mat.", "The dog ran."] * 50]
+    tokenizer = WordPieceTokenizer.learn(texts * 2, size=3000)
+    assert max(map(len, tokenizer.vocabulary)) < 10
+    unknown = tokenizer.token_to_id("[UNK]")
+    ids = tokenizer(["the cat " + "a" * 1000, "dog"]).to_list()
+    assert ids[0][-1] == unknown and unknown not in ids[0][:-1] + ids[1]
+    with pytest.raises(TypeError, match="one string"):
+        WordPieceTokenizer.learn("The cat sat.", size=50)
