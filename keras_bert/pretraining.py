@@ -40,7 +40,7 @@ OBJECTIVES = ("mlm+nsp", "mlm")
 _LEARNING_RATES = {"tiny": 3e-3, "mini": 1e-3, "small": 5e-4, "medium": 3e-4, "base": 1e-4, "large": 1e-4}
 _REFERENCE_BATCH = 32  # rows, for which these rates are
 _WARMUP_SHARE = 0.05
-_WINDOWS = 100  # lines of the log
+_WINDOWS, _LONGEST_WINDOW = 100, 1000  # lines of the log, and the most steps from one to the next
 _EVALUATIONS = 10
 _HELDOUT_BATCHES = 8  # for the scores during training; the last evaluation reads everything up to _FINAL_BATCHES
 _FINAL_BATCHES = 400
@@ -287,7 +287,7 @@ class PretrainingRun:
             amount = max(2, amount / seconds)
             self.report(f"A step takes {seconds * 1000:,.1f} ms: {int(amount):,} steps in {self.config.budget}")
         total = int(amount)
-        return {"total_steps": total, "window": max(1, round(total / _WINDOWS))}
+        return {"total_steps": total, "window": max(1, min(_LONGEST_WINDOW, round(total / _WINDOWS)))}
 
     def _measure_step(self, steps: int = 60) -> float:
         """Seconds of a training step, on real batches; the model is as before afterwards."""
@@ -322,7 +322,7 @@ class PretrainingRun:
         log = RunLog(self.out, saver, total, tokens_per_step, evaluate, describe)
         with StopOnSignal() as stop, ProgressBar(saver.step, total, tokens_per_step) as bar:
             for windows, steps in _legs(saver.step, total, window):
-                used = [log, saver, StopOnNonFiniteLoss(saver.step), bar, stop]
+                used = [log, StopOnNonFiniteLoss(saver.step), saver, bar, stop]
                 data = self.batches(self.train, saver.step, total)
                 self.model.fit(data, epochs=windows, steps_per_epoch=steps, shuffle=False, verbose=0, callbacks=used)
                 if stop.received is not None:

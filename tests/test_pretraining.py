@@ -51,7 +51,7 @@ def weights(out):
 def test_a_stopped_and_resumed_run_equals_an_uninterrupted_one(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr("keras_bert.pretraining._WINDOWS", 4)  # windows of six steps, the last one of five
     straight, stopped = str(tmp_path / "straight"), str(tmp_path / "stopped")
-    summary = pretrain(config(corpus), straight, report=lambda line: None)
+    summary = pretrain(config(corpus, dropout=0.1), straight, report=lambda line: None)
 
     original = Saver.on_train_batch_end
 
@@ -63,10 +63,10 @@ def test_a_stopped_and_resumed_run_equals_an_uninterrupted_one(corpus, tmp_path,
     monkeypatch.setattr(Saver, "on_train_batch_end", stop_in_mid_window)
     said = []
     for _ in range(3):
-        assert pretrain(config(corpus), stopped, report=said.append) is None
+        assert pretrain(config(corpus, dropout=0.1), stopped, report=said.append) is None
     assert sum("The same command goes on" in line for line in said) == 3
     monkeypatch.setattr(Saver, "on_train_batch_end", original)
-    again = pretrain(config(corpus), stopped, report=said.append)
+    again = pretrain(config(corpus, dropout=0.1), stopped, report=said.append)
 
     assert log(stopped) == log(straight)
     assert [row["step"] for row in log(straight)] == [6, 12, 18, 23]
@@ -76,11 +76,41 @@ def test_a_stopped_and_resumed_run_equals_an_uninterrupted_one(corpus, tmp_path,
         assert again[key] == summary[key], key
 
     before = {name: os.stat(os.path.join(stopped, name)).st_mtime_ns for name in os.listdir(stopped)}
-    assert pretrain(config(corpus), stopped, report=said.append) == again
+    assert pretrain(config(corpus, dropout=0.1), stopped, report=said.append) == again
     assert "is finished; nothing to do" in said[-1]
     assert {name: os.stat(os.path.join(stopped, name)).st_mtime_ns for name in os.listdir(stopped)} == before
     with pytest.raises(RunError, match=r"batch_size=4 there and 8 here, seed=0 there and 1 here"):
-        pretrain(config(corpus, batch_size=8, seed=1), stopped)
+        pretrain(config(corpus, dropout=0.1, batch_size=8, seed=1), stopped)
+
+
+def test_a_crashed_run_goes_on_from_its_last_checkpoint_and_equals_an_uninterrupted_one(corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr("keras_bert.pretraining._WINDOWS", 4)
+    straight, crashed = str(tmp_path / "straight"), str(tmp_path / "crashed")
+    pretrain(config(corpus, dropout=0.1), straight, report=lambda line: None)
+    monkeypatch.setattr("keras_bert.training.callbacks._SECONDS_BETWEEN_CHECKPOINTS", 0)
+    original, save = Saver.on_train_batch_end, Saver.save
+    crash_at = []
+
+    def crash(self, batch, logs=None):
+        original(self, batch, logs)
+        if self.step in crash_at:
+            raise KeyboardInterrupt
+
+    def save_some(self, model):
+        if self.step not in (8, 9):  # so that the crash at step 9 loses two steps
+            save(self, model)
+
+    monkeypatch.setattr(Saver, "on_train_batch_end", crash)
+    monkeypatch.setattr(Saver, "save", save_some)
+    for step in (9, 12):
+        crash_at[:] = [step]
+        with pytest.raises(KeyboardInterrupt):
+            pretrain(config(corpus, dropout=0.1), crashed, report=lambda line: None)
+    crash_at.clear()
+    pretrain(config(corpus, dropout=0.1), crashed, report=lambda line: None)
+    assert log(crashed) == log(straight)
+    for name, value in weights(straight).items():
+        np.testing.assert_array_equal(weights(crashed)[name], value, err_msg=name)
 
 
 def test_a_run_learns_both_objectives_and_its_preset_fills_masks(corpus, tmp_path):

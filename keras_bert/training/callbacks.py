@@ -73,7 +73,7 @@ class StopOnSignal(keras.callbacks.Callback):
 
 
 class Saver(keras.callbacks.Callback):
-    """Counts steps and training time, and saves a checkpoint at the end of a window, at most once a minute.
+    """Counts steps and training time, and saves a checkpoint about once a minute, wherever in a window that is.
 
     Args:
         path: the checkpoint's file.
@@ -110,10 +110,17 @@ class Saver(keras.callbacks.Callback):
         now = time.monotonic()
         self.step += 1
         self.seconds += now - self._last_end
-        self._last_end = now
+        if self.step % self.window:  # at the end of a window the log comes first
+            self._save_if_due()
+        self._last_end = time.monotonic()
 
     def on_epoch_end(self, epoch, logs=None):
-        if time.monotonic() - self._last_save > _SECONDS_BETWEEN_CHECKPOINTS and not self.model.stop_training:
+        self._save_if_due()
+
+    def _save_if_due(self):
+        if time.monotonic() - self._last_save >= _SECONDS_BETWEEN_CHECKPOINTS:
+            if keras.backend.backend() == "jax":
+                self.model.jax_state_sync()  # within `fit` the variables are behind
             self.save(self.model)
 
 
