@@ -26,7 +26,8 @@ def read_preset(directory: str | os.PathLike) -> Preset:
     """
     directory = pathlib.Path(directory)
     if not directory.is_dir():
-        raise FileNotFoundError(f"Expected a model directory. Received: directory={str(directory)!r}, which does not exist.")
+        problem = "is a file" if directory.exists() else "does not exist"
+        raise FileNotFoundError(f"Expected a model directory. Received: directory={str(directory)!r}, which {problem}. Check the path.")
     for files, reader in _LAYOUTS:
         if all((directory / file).is_file() for file in files):
             return reader(directory)
@@ -35,6 +36,8 @@ def read_preset(directory: str | os.PathLike) -> Preset:
     remedy = "Check the path."
     if any(name.endswith((".bin", ".pt", ".pth")) for name in found):
         remedy = "Pickled weights are never read; convert them to model.safetensors."
+    elif (directory / "preset" / "config.json").is_file():
+        remedy = f"The model of this run is in {directory / 'preset'}."
     raise ValueError(
         f"Expected {looked_for}. Received: directory={str(directory)!r}, which holds {', '.join(found[:20]) or 'nothing'}. {remedy}"
     )

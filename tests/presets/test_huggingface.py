@@ -190,3 +190,10 @@ def test_transformers_loads_ours_without_missing_or_unexpected_weights(tmp_path)
     tokenizer.save_pretrained(tmp_path / "theirs")
     theirs = read_preset(tmp_path / "theirs")
     assert (theirs.vocabulary, theirs.lowercase) == (vocabulary, False)
+
+
+def test_the_folder_of_a_run_points_to_its_preset(tmp_path):
+    (tmp_path / "preset").mkdir()
+    (tmp_path / "preset" / "config.json").write_text("{}")
+    with pytest.raises(ValueError, match="The model of this run is in .*preset"):
+        read_preset(tmp_path)
