@@ -3,7 +3,7 @@
 import keras
 
 from keras_bert.config import BertConfig
-from keras_bert.layers import BertEmbeddings, DropoutSeed, EncoderLayer, Pooler
+from keras_bert.layers import BertEmbeddings, DropoutSeed, EncoderLayer, MaskedLMHead, Pooler
 from keras_bert.models.weights import load_preset, save_preset
 from keras_bert.presets import read_preset
 
@@ -106,6 +106,17 @@ class BertBackbone(keras.Model):
     def save_to_preset(self, directory, tokenizer=None) -> None:
         """Writes a directory that `from_preset` and transformers' `BertModel` read; an earlier one is replaced."""
         save_preset(directory, self, self.config, tokenizer, "BertModel")
+
+    def masked_lm_head(self) -> MaskedLMHead:
+        """A fresh masked-LM head that projects with this encoder's token table."""
+        return MaskedLMHead(
+            self.token_embedding,
+            self.config.hidden_act,
+            self.config.layer_norm_eps,
+            self.config.initializer_range,
+            dtype=self.backbone_dtype,
+            name="mlm_head",
+        )
 
     def get_config(self):
         return {

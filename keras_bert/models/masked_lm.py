@@ -5,7 +5,6 @@ from collections.abc import Iterable
 import keras
 import numpy as np
 
-from keras_bert.layers import MaskedLMHead
 from keras_bert.models.backbone import BertBackbone
 from keras_bert.models.weights import load_preset, preset_tokenizer, save_preset
 from keras_bert.preprocessing.wordpiece_tokenizer import WordPieceTokenizer
@@ -44,14 +43,7 @@ class BertMaskedLM(keras.Model):
             )
 
         # === Layers ===
-        mlm_head = MaskedLMHead(
-            backbone.token_embedding,
-            config.hidden_act,
-            config.layer_norm_eps,
-            config.initializer_range,
-            dtype=backbone.backbone_dtype,
-            name="mlm_head",
-        )
+        mlm_head = backbone.masked_lm_head()
 
         # === Functional Model ===
         inputs = {**backbone.input, "mask_positions": keras.Input((None,), dtype="int32", name="mask_positions")}

@@ -3,7 +3,6 @@
 import keras
 from keras import ops
 
-from keras_bert.layers import MaskedLMHead
 from keras_bert.models.backbone import BertBackbone
 from keras_bert.models.weights import load_preset, preset_tokenizer, save_preset
 from keras_bert.presets import read_preset
@@ -45,14 +44,7 @@ class BertPretrainer(keras.Model):
         config = backbone.config
 
         # === Layers ===
-        mlm_head = MaskedLMHead(
-            backbone.token_embedding,
-            config.hidden_act,
-            config.layer_norm_eps,
-            config.initializer_range,
-            dtype=backbone.backbone_dtype,
-            name="mlm_head",
-        )
+        mlm_head = backbone.masked_lm_head()
         nsp_head = None
         if next_sentence:
             initializer = keras.initializers.TruncatedNormal(stddev=config.initializer_range)
