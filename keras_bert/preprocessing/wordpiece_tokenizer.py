@@ -1,32 +1,33 @@
 """BERT's tokenizer as a Keras layer of TensorFlow operations."""
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 
 import keras
 
+from keras_bert.preprocessing import spans, text_normalizer
 from keras_bert.preprocessing import vocabulary as vocabularies
+from keras_bert.preprocessing.detokenization import tidy
 from keras_bert.preprocessing.text_layer import TextLayer
+from keras_bert.preprocessing.vocabulary_learning import learn_vocabulary
 
-# The character classes of the original tokenization.py, in the syntax of RE2.
-_SPACE = r"[\s\p{Z}]+"
-_CONTROL = r"[\p{Cc}\p{Cf}\x{FFFD}]+"
-_PUNCTUATION = r"[!-/:-@\[-`{-~\p{P}]"
-_CJK = (
-    r"[\x{4E00}-\x{9FFF}\x{3400}-\x{4DBF}\x{20000}-\x{2A6DF}\x{2A700}-\x{2B73F}\x{2B740}-\x{2B81F}"
-    r"\x{2B820}-\x{2CEAF}\x{F900}-\x{FAFF}\x{2F800}-\x{2FA1F}]"
-)
+_NEVER = "\x12"  # a piece that no normalised text has, as the kernels want one that is not a special token
 
 
 @keras.saving.register_keras_serializable("keras_bert")
 class WordPieceTokenizer(TextLayer):
     """Splits text into word pieces as the original BERT code does (Devlin et al., 2018, section 3; Wu et al., 2016).
 
+    The pieces are those of the original `tokenization.py`, to the last one, at the speed of TensorFlow Text's fused
+    kernels (Song et al., 2021): a text is normalised in one pass and cut in another.
+
     Args:
         vocabulary: path of a `vocab.txt`, or the list of pieces; a piece's place is its id.
         lowercase: whether to lower-case and to strip accents (uncased models).
         special_tokens_in_text: whether `[MASK]`, `[SEP]` and the like, written in a text, become their own ids. By
             default they are split like any text.
+        additional_special_tokens: pieces of the vocabulary that are special tokens besides BERT's own.
 
     Call arguments:
         inputs: strings: a Python string, a list, or a string tensor of any rank. Invalid UTF-8 is dropped.
@@ -38,7 +39,7 @@ class WordPieceTokenizer(TextLayer):
         ValueError: for a vocabulary with empty or repeated lines, or without `[UNK]`.
     """
 
-    def __init__(self, vocabulary, lowercase: bool = True, special_tokens_in_text: bool = False, **kwargs):
+    def __init__(self, vocabulary, lowercase: bool = True, special_tokens_in_text: bool = False, additional_special_tokens=(), **kwargs):
         super().__init__(**kwargs)
         if isinstance(vocabulary, (str, os.PathLike)):
             self.vocabulary = vocabularies.read_vocabulary(vocabulary)
@@ -47,26 +48,37 @@ class WordPieceTokenizer(TextLayer):
             vocabularies.check_vocabulary(self.vocabulary)
         self.lowercase = lowercase
         self.special_tokens_in_text = special_tokens_in_text
+        self.additional_special_tokens = list(additional_special_tokens)
         self._ids = {piece: i for i, piece in enumerate(self.vocabulary)}
-        self._kernel = None
+        absent = [token for token in self.additional_special_tokens if token not in self._ids]
+        if absent:
+            raise ValueError(f"additional_special_tokens must be in the vocabulary. Received: {absent}, which are not. See add_tokens.")
+        self._normalizer = self._cut_text = self._cut_word = None
 
     @classmethod
-    def learn(cls, texts: Iterable[str], size: int, lowercase: bool = True, **kwargs) -> "WordPieceTokenizer":
-        """A tokenizer with a vocabulary learned from `texts`: at most `size` pieces, special tokens first.
+    def learn(
+        cls, texts_or_files: Iterable[str | os.PathLike], size: int, lowercase: bool = True, unused: int = 0, **kwargs
+    ) -> "WordPieceTokenizer":
+        """A tokenizer with a vocabulary learned from text.
 
-        The text is normalised and split as the tokenizer itself does; the pieces are ordered by frequency, so the
-        same texts give the same vocabulary. Memory grows with the number of distinct words only.
+        The pieces are the special tokens, `unused` free slots, then the others by frequency. The same text gives the same
+        vocabulary. Text is normalised and split as the tokenizer itself does. Memory is bounded: see `learn_vocabulary`.
+
+        Args:
+            texts_or_files: an iterable of strings, each a text, or of `pathlib.Path`, each a UTF-8 text file.
+            size: number of pieces at most, special tokens and free slots included.
+            lowercase: whether the tokenizer is uncased.
+            unused: number of slots `[unused0]`, `[unused1]`, … to leave for tokens that are added later.
+            **kwargs: further arguments of the tokenizer.
         """
-        if isinstance(texts, str):
-            raise TypeError("texts must be a list or another iterable of strings. Received: one string; put it into a list.")
-        splitter = cls(vocabularies.SPECIAL_TOKENS, lowercase=lowercase)
+        normalizer = text_normalizer.TextNormalizer(lowercase)
 
-        def batches() -> Iterator[list[str]]:
-            for batch in _batched(texts, 1000):
-                words = splitter.split_words(batch).flat_values.numpy().tolist()
-                yield [word.decode("utf-8") for word in words]
+        def words(batch: list[str]) -> list[bytes]:
+            return text_normalizer.split_words(normalizer.in_context(batch)).flat_values.numpy().tolist()
 
-        return cls(vocabularies.learn_vocabulary(batches(), size), lowercase=lowercase, **kwargs)
+        return cls(learn_vocabulary(map(words, _batches(texts_or_files)), size, unused), lowercase=lowercase, **kwargs)
+
+    # --- The vocabulary ----------------------------------------------------------------------------------------------
 
     def vocabulary_size(self) -> int:
         """Number of pieces, V."""
@@ -79,7 +91,7 @@ class WordPieceTokenizer(TextLayer):
         return self._ids[token]
 
     def id_to_token(self, id: int) -> str:
-        """The piece with this id."""
+        """The piece with this id; raises `IndexError` if there is none."""
         if not 0 <= id < len(self.vocabulary):
             raise IndexError(f"id must be in [0, {len(self.vocabulary)}). Received: id={id}")
         return self.vocabulary[id]
@@ -87,72 +99,201 @@ class WordPieceTokenizer(TextLayer):
     @property
     def special_tokens(self) -> list[str]:
         """The special tokens that the vocabulary holds."""
-        return [token for token in vocabularies.SPECIAL_TOKENS if token in self._ids]
+        return [token for token in vocabularies.SPECIAL_TOKENS if token in self._ids] + self.additional_special_tokens
+
+    def add_tokens(self, tokens: Iterable[str], special: bool = False) -> "WordPieceTokenizer":
+        """A tokenizer that knows more tokens; this one stays as it is.
+
+        The new tokens take the first `[unused…]` slots, if there are any, and then the next ids: resize a model for these
+        with `keras_bert.resize_token_embeddings(model, tokenizer.vocabulary_size())`. Tokens that are known already are
+        skipped.
+
+        Args:
+            tokens: words, as the tokenizer normalises them, or pieces that continue a word (`##ness`).
+            special: whether they are special tokens, such as `[ENTITY]`: never made from parts of a text unless
+                `special_tokens_in_text`.
+
+        Raises:
+            ValueError: for a token that no text can give, as the tokenizer would split or change it.
+        """
+        if isinstance(tokens, str):
+            raise TypeError(f"tokens must be a list of strings. Received: one string, {tokens!r}; put it into a list.")
+        new = [token for token in dict.fromkeys(tokens) if token not in self._ids]
+        if not special and new:
+            bare = [token.removeprefix(vocabularies.SUFFIX) for token in new]
+            for token, text, words in zip(new, bare, self.split_words(bare).to_list(), strict=True):
+                if [word.decode() for word in words] != [text]:
+                    raise ValueError(
+                        f"A token must be one word, as the tokenizer normalises it. Received: {token!r}, of which it makes "
+                        f"{[word.decode() for word in words]}. Add these, or pass special=True."
+                    )
+        vocabulary = list(self.vocabulary)
+        slots = (i for i, piece in enumerate(vocabulary) if re.fullmatch(r"\[unused\d+\]", piece))
+        for token in new:
+            slot = next(slots, len(vocabulary))
+            vocabulary[slot : slot + 1] = [token]
+        specials = [*self.additional_special_tokens, *(new if special else [])]
+        return type(self)(**{**self.get_config(), "vocabulary": vocabulary, "additional_special_tokens": specials})
+
+    # --- From text to pieces -----------------------------------------------------------------------------------------
+
+    def call(self, inputs):
+        return _on_flat_texts(inputs, lambda texts: self._around_special_tokens(texts, self._tokenize))[0]
+
+    def tokenize_with_offsets(self, inputs, unit: str = "character"):
+        """Pieces and their places in the original text.
+
+        `text[start:end]` is what the token was made from: composed characters and the accents after a letter belong to
+        it, control characters before and after do not. An unknown word is one token. Tokens made from one character
+        (parts of a Hangul syllable) share its place.
+
+        Args:
+            inputs: as in a call of the layer.
+            unit: `"character"`, places in Python's `str` (for text that is not valid UTF-8: in what
+                `bytes.decode(errors="replace")` gives), or `"byte"`, places in the UTF-8 bytes.
+
+        Returns:
+            A tuple of ids, int32, starts and ends, int64: tensors of one shape, as a call of the layer gives.
+        """
+        if unit not in ("character", "byte"):
+            raise ValueError(f"unit must be 'character' or 'byte'. Received: unit={unit!r}")
+
+        def tokenize(texts):
+            ids, starts, ends = self._around_special_tokens(texts, self._tokenize_with_offsets)
+            if unit == "character":
+                starts, ends = (spans.to_characters(texts, places) for places in (starts, ends))
+            return ids, starts, ends
+
+        return _on_flat_texts(inputs, tokenize)
+
+    def tokenize_words(self, words):
+        """Pieces of texts that are split into words already, as for tagging.
+
+        Args:
+            words: ragged strings (B, None), or a list of lists of strings. A word may give any number of pieces.
+
+        Returns:
+            A tuple of ragged int32 (B, None): the ids, and for each the place of its word in the row.
+        """
+        import tensorflow as tf
+
+        words = words if isinstance(words, tf.RaggedTensor) else tf.ragged.constant(words, dtype=tf.string, ragged_rank=1)
+        ids = self(words)  # (B, words, pieces)
+        places = tf.gather(tf.ragged.range(words.row_lengths()).values, ids.values.value_rowids())
+        return ids.merge_dims(1, 2), ids.with_flat_values(tf.cast(places, tf.int32)).merge_dims(1, 2)
 
     def split_words(self, texts):
         """Normalised words, before they are cut into pieces: strings (B,) → ragged strings (B, None)."""
-        import tensorflow as tf
-        import tensorflow_text as tf_text
-
-        x = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace")
-        x = tf.strings.regex_replace(x, r"[\t\n\r]", " ")
-        x = tf.strings.regex_replace(x, _CONTROL, "")
-        x = tf.strings.regex_replace(x, f"({_CJK})", r" \1 ")
-        if self.lowercase:
-            x = tf_text.normalize_utf8(tf.strings.lower(x, encoding="utf-8"), "NFD")
-            x = tf.strings.regex_replace(x, r"\p{Mn}+", "")
-        return tf_text.regex_split(x, f"{_SPACE}|{_PUNCTUATION}", keep_delim_regex_pattern=_PUNCTUATION)
-
-    def call(self, inputs):
-        import tensorflow as tf
-
-        if isinstance(inputs, tf.RaggedTensor):
-            return inputs.with_flat_values(self._tokenize(inputs.flat_values))
-        texts = tf.convert_to_tensor(inputs, dtype=tf.string)
-        if texts.shape.rank is None:
-            raise ValueError("The rank of the strings must be known. Set the tensor's shape.")
-        if texts.shape.rank == 0:
-            return self._tokenize(texts[None]).flat_values
-        ids = self._tokenize(tf.reshape(texts, [-1]))
-        for axis in range(texts.shape.rank - 1, 0, -1):
-            ids = tf.RaggedTensor.from_uniform_row_length(ids, tf.shape(texts, tf.int64)[axis])
-        return ids
+        self._build_kernels()
+        return text_normalizer.split_words(self._normalizer.in_context(texts))
 
     def _tokenize(self, texts):
-        """Strings (B,) → ragged int32 (B, None)."""
+        """Strings (B,) → a tuple of ragged ids (B, None)."""
+        import tensorflow as tf
+
+        self._build_kernels()
+        ids, starts, ends = self._cut_text.tokenize_with_offsets(self._normalizer.by_character(texts))
+        rare = self._normalizer.needs_context(texts) | self._any_long(starts, ends)
+        return (tf.cond(rare, lambda: self._cut_by_words(self._normalizer.in_context(texts))[0], lambda: ids),)
+
+    def _tokenize_with_offsets(self, texts):
+        """Strings (B,) → ids, starts, ends: ragged (B, None), places in bytes."""
+        self._build_kernels()
+        normalized, to_original = self._normalizer.with_origins(texts)
+        ids, starts, ends = self._cut(normalized)
+        return ids, *to_original(starts, ends)
+
+    def _cut(self, normalized):
+        """Normalised strings (B,) → ids, starts, ends in these strings: ragged (B, None), places in bytes."""
+        import tensorflow as tf
+
+        ids, starts, ends = self._cut_text.tokenize_with_offsets(normalized)
+        return tf.cond(self._any_long(starts, ends), lambda: self._cut_by_words(normalized), lambda: (ids, starts, ends))
+
+    @staticmethod
+    def _any_long(starts, ends):
+        """Whether there is a word of so many bytes that the kernel for texts takes it for unknown, whatever its characters."""
+        import tensorflow as tf
+
+        return tf.reduce_any(ends.values - starts.values > vocabularies.LONGEST_WORD)
+
+    def _cut_by_words(self, normalized):
+        """`_cut`, word by word: slower, and right for words of many bytes."""
+        import tensorflow as tf
+
+        words, begins, ends = text_normalizer.split_words_with_offsets(normalized)
+        too_long = tf.strings.length(words.values, unit="UTF8_CHAR") > vocabularies.LONGEST_WORD
+        ids, starts, stops = self._cut_word.tokenize_with_offsets(tf.where(too_long, "[UNK]", words.values))
+        rows = ids.value_rowids()
+        begin, end = tf.gather(begins.values, rows), tf.gather(ends.values, rows)
+        stops = tf.where(tf.gather(too_long, rows), end, begin + stops.values)
+        pieces = (ids, ids.with_values(begin + starts.values), ids.with_values(stops))
+        return tuple(words.with_values(values).merge_dims(1, 2) for values in pieces)
+
+    def _around_special_tokens(self, texts, tokenize):
+        """Applies `tokenize`, which gives ids or ids, starts and ends, to what stands between special tokens."""
         import tensorflow as tf
         import tensorflow_text as tf_text
 
         if not self.special_tokens_in_text:
-            return self._pieces(self.split_words(texts))
-        pattern = "|".join(rf"\[{token[1:-1]}\]" for token in self.special_tokens)
-        parts = tf_text.regex_split(texts, pattern, keep_delim_regex_pattern=pattern)  # (B, None)
+            return tokenize(texts)
+        self._build_kernels()
+        pattern = "|".join(map(re.escape, sorted(self.special_tokens, key=len, reverse=True)))
+        parts, begins, _ = tf_text.regex_split_with_offsets(texts, pattern, keep_delim_regex_pattern=pattern)  # (B, None)
         special = tf.strings.regex_full_match(parts.values, pattern)
-        words = self.split_words(tf.where(special, "", parts.values))
-        kept = tf.RaggedTensor.from_row_lengths(tf.boolean_mask(parts.values, special), tf.cast(special, tf.int64))
-        words = tf.concat([words, kept], axis=1)  # one of the two is empty in every part
-        return parts.with_values(self._pieces(words)).merge_dims(1, 2)
+        between = tokenize(tf.where(special, "", parts.values))
+        own = self._cut_word.tokenize_with_offsets(tf.where(special, parts.values, ""))
+        both = [tf.concat(pair, axis=1) for pair in zip(between, own, strict=False)]  # one of the two is empty for each part
+        shift = tf.gather(begins.values, both[0].value_rowids())
+        both[1:] = [places.with_values(places.values + shift) for places in both[1:]]
+        return tuple(parts.with_values(values).merge_dims(1, 2) for values in both)
 
-    def _pieces(self, words):
-        """Ragged words (B, None) → ragged ids (B, None), longest match first."""
+    def _build_kernels(self):
+        """Makes the tables of the operations, outside of any graph, on first use."""
+        if self._normalizer is not None:
+            return
         import tensorflow as tf
         import tensorflow_text as tf_text
 
-        if self._kernel is None:
-            with tf.init_scope():
-                self._kernel = tf_text.FastWordpieceTokenizer(
-                    vocab=self.vocabulary,
-                    suffix_indicator=vocabularies.SUFFIX,
-                    max_bytes_per_word=4 * vocabularies.LONGEST_WORD,
-                    token_out_type=tf.int32,
-                    unknown_token="[UNK]",
-                    no_pretokenization=True,
-                    support_detokenization=False,
-                )
-        flat = words.values
-        flat = tf.where(tf.strings.length(flat, unit="UTF8_CHAR") > vocabularies.LONGEST_WORD, "[UNK]", flat)
-        pieces = self._kernel.tokenize(flat)  # (words, None)
-        return words.with_values(pieces).merge_dims(1, 2)
+        def kernel(longest_word: int, of_text: bool):
+            return tf_text.FastWordpieceTokenizer(
+                vocab=list(dict.fromkeys([*self.vocabulary, _NEVER])),
+                suffix_indicator=vocabularies.SUFFIX,
+                max_bytes_per_word=longest_word,
+                token_out_type=tf.int32,
+                unknown_token="[UNK]",
+                no_pretokenization=not of_text,
+            )
+
+        with tf.init_scope():
+            self._cut_text = kernel(vocabularies.LONGEST_WORD, of_text=True)
+            self._cut_word = kernel(4 * vocabularies.LONGEST_WORD, of_text=False)
+        self._normalizer = text_normalizer.TextNormalizer(self.lowercase)
+
+    # --- And back ----------------------------------------------------------------------------------------------------
+
+    def detokenize(self, ids):
+        """Text from ids: word pieces are joined, and spaces round punctuation tidied. `[PAD]`, `[CLS]`, `[SEP]` go out.
+
+        Case, accents and the original spacing are lost. What comes out gives the same ids again if none of them is
+        `[UNK]` or another special token.
+
+        Args:
+            ids: integers (T,), (B, T) or ragged (B, None).
+
+        Returns:
+            A string tensor () or (B,).
+        """
+        import tensorflow as tf
+
+        ids = ids if isinstance(ids, tf.RaggedTensor) else tf.ragged.constant(ids) if isinstance(ids, list) else tf.convert_to_tensor(ids)
+        if ids.shape.rank == 1:
+            return self.detokenize(ids[None])[0]
+        ids = ids if isinstance(ids, tf.RaggedTensor) else tf.RaggedTensor.from_tensor(ids)
+        layout = [self._ids[token] for token in ("[PAD]", "[CLS]", "[SEP]") if token in self._ids]
+        kept = tf.reduce_all(tf.cast(ids.values, tf.int32)[:, None] != tf.constant(layout, tf.int32), axis=-1)
+        ids = tf.ragged.boolean_mask(ids, ids.with_values(kept))
+        return tidy(tf.strings.reduce_join(tf.ragged.map_flat_values(tf.gather, self.vocabulary, ids), axis=-1, separator=" "))
 
     def get_config(self):
         return {
@@ -160,15 +301,51 @@ class WordPieceTokenizer(TextLayer):
             "vocabulary": self.vocabulary,
             "lowercase": self.lowercase,
             "special_tokens_in_text": self.special_tokens_in_text,
+            "additional_special_tokens": self.additional_special_tokens,
         }
 
 
-def _batched(texts: Iterable[str], size: int) -> Iterator[list[str]]:
+def _on_flat_texts(inputs, function):
+    """Applies a function of strings (N,), which returns ragged tensors (N, None), to strings of any rank."""
+    import tensorflow as tf
+
+    if isinstance(inputs, tf.RaggedTensor):
+        inputs = inputs.with_row_splits_dtype(tf.int64)
+        return tuple(inputs.with_values(values) for values in _on_flat_texts(inputs.values, function))
+    texts = tf.convert_to_tensor(inputs, dtype=tf.string)
+    if texts.shape.rank is None:
+        raise ValueError("The rank of the strings must be known. Set the tensor's shape.")
+    if texts.shape.rank == 0:
+        return tuple(values.flat_values for values in function(texts[None]))
+    results = function(tf.reshape(texts, [-1]))
+    for axis in range(texts.shape.rank - 1, 0, -1):
+        length = tf.shape(texts, tf.int64)[axis]
+        results = tuple(tf.RaggedTensor.from_uniform_row_length(values, length) for values in results)
+    return results
+
+
+def _batches(texts_or_files: Iterable[str | os.PathLike]) -> Iterator[list[str]]:
+    """Texts, and the lines of files, in lists of about a million characters."""
+    if isinstance(texts_or_files, (str, os.PathLike)):
+        raise TypeError(
+            f"Expected a list or another iterable of texts or files. Received: one, {texts_or_files!r:.80}; put it into a list."
+        )
     batch: list[str] = []
-    for text in texts:
-        batch.append(text)
-        if len(batch) == size:
-            yield batch
-            batch = []
+    characters = 0
+    for item in texts_or_files:
+        for text in _lines(item) if isinstance(item, os.PathLike) else (item,):
+            batch.append(text)
+            characters += len(text)
+            if characters > 1_000_000 or len(batch) == 10_000:
+                yield batch
+                batch, characters = [], 0
     if batch:
         yield batch
+
+
+def _lines(path: os.PathLike) -> Iterator[str]:
+    with open(path, encoding="utf-8") as file:
+        try:
+            yield from file
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path} is not valid UTF-8: {error.reason}. Convert it to UTF-8.") from None

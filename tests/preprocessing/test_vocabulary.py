@@ -1,11 +1,8 @@
-import random
-
 import pytest
 
 from keras_bert.preprocessing.vocabulary import (
     SPECIAL_TOKENS,
     check_vocabulary,
-    learn_vocabulary,
     read_vocabulary,
     vocabulary_hash,
     write_vocabulary,
@@ -59,35 +56,3 @@ def test_a_bad_list_is_an_error():
 def test_the_hash_tells_vocabularies_apart():
     assert vocabulary_hash(PIECES) == vocabulary_hash(list(PIECES))
     assert len({vocabulary_hash(p) for p in (PIECES, PIECES[::-1], PIECES[:-1])}) == 3
-
-
-def test_learning_orders_pieces_by_frequency():
-    learned = learn_vocabulary([["ab"] * 9, ["cd"] * 3, ["ab"]], size=13)
-    assert learned[:5] == list(SPECIAL_TOKENS)
-    assert learned[5] == "ab"
-    assert len(learned) <= 13
-
-
-def test_learning_keeps_within_the_size():
-    words = [f"w{i}x{i % 7}" for i in range(300)]
-    for size in (40, 100):
-        assert len(learn_vocabulary([words], size)) == size
-
-
-@pytest.mark.parametrize("size", [40, 300])
-def test_learning_is_deterministic_where_frequencies_tie(size):
-    rng = random.Random(0)
-    words = ["".join(rng.choices("abcdefghijklm", k=rng.randint(1, 8))) for _ in range(1000)]
-    learned = learn_vocabulary([words], size)
-    for _ in range(3):
-        assert learn_vocabulary([words], size) == learned
-
-
-def test_learning_from_nothing_is_an_error():
-    with pytest.raises(ValueError, match="the text is empty"):
-        learn_vocabulary([], 100)
-
-
-def test_a_size_without_room_for_the_characters_is_an_error():
-    with pytest.raises(ValueError, match="no room for the characters of the text. Received: size=6"):
-        learn_vocabulary([["abcdef", "ghij"]], 6)

@@ -1,0 +1,97 @@
+"""Learning a word-piece vocabulary from text, with the trainer of `tokenizers`."""
+
+import collections
+from collections.abc import Iterable, Iterator
+
+from keras_bert.preprocessing.vocabulary import LONGEST_PIECE, LONGEST_WORD, SPECIAL_TOKENS, SUFFIX
+
+_MOST_WORDS = 2_000_000  # distinct words kept while counting, about 300 MB
+_LARGEST_TOTAL = 20_000_000  # words shown to the trainer
+
+
+def learn_vocabulary(batches_of_words: Iterable[list[bytes]], size: int, unused: int = 0) -> list[str]:
+    """Learns a WordPiece vocabulary from normalised words.
+
+    The pieces are the special tokens, the unused slots, then the others from the most to the least frequent, ties by
+    spelling; so the same words give the same list. The rarest characters get no piece, if there are more than a quarter of
+    `size`.
+
+    Args:
+        batches_of_words: lists of UTF-8 words, normalised and split as the tokenizer does. At most 2,000,000 distinct words
+            are kept: whenever there are more, the rarest go, so that memory is bounded whatever the amount of text.
+        size: number of pieces to learn at most, special tokens and unused slots included.
+        unused: number of slots `[unused0]`, `[unused1]`, ….
+
+    Raises:
+        ValueError: when there are no words, or `size` leaves no room for the characters of the text.
+    """
+    reserved = [*SPECIAL_TOKENS, *(f"[unused{i}]" for i in range(unused))]
+    counts = _count(batches_of_words)
+    if not counts:
+        raise ValueError("No words to learn a vocabulary from: the text is empty.")
+    characters: collections.Counter[str] = collections.Counter()
+    for word, count in counts.items():
+        for character in word:
+            characters[character] += count
+    kept = set(sorted(characters, key=lambda c: (-characters[c], c))[: max(1, (size - unused) // 4)])
+    known = {word: count for word, count in counts.items() if kept.issuperset(word)}
+    if not known:
+        raise ValueError(
+            f"A vocabulary of {size} pieces has no room for the characters of the text. "
+            f"Received: size={size}; choose at least {len(reserved) + 4 * len(characters)}."
+        )
+    model = _train(known, size - unused)
+    frequency: collections.Counter[str] = collections.Counter()
+    words = list(counts)
+    for start in range(0, len(words), 10_000):
+        chunk = words[start : start + 10_000]
+        for word, encoding in zip(chunk, model.encode_batch(chunk), strict=True):
+            for piece in encoding.tokens:
+                frequency[piece] += counts[word]
+    learned = [piece for piece in model.get_vocab() if piece not in SPECIAL_TOKENS]
+    if len(reserved) + len(learned) > size:
+        raise ValueError(
+            f"A vocabulary of {size} pieces has no room for the characters of the text. "
+            f"Received: size={size}; choose at least {len(reserved) + len(learned)}."
+        )
+    return [*reserved, *sorted(learned, key=lambda piece: (-frequency[piece], piece))]
+
+
+def _count(batches_of_words: Iterable[list[bytes]]) -> dict[str, int]:
+    """How often each word occurs, for the words that are not among the rarest of too many."""
+    counts: collections.Counter[bytes] = collections.Counter()
+    least = 1
+    for words in batches_of_words:
+        counts.update(words)
+        while len(counts) > _MOST_WORDS:
+            # Words with the least count go, and come back with what they gather later: as in lossy counting (Manku
+            # and Motwani, 2002), frequent words lose next to nothing.
+            least += 1
+            counts = collections.Counter({word: count for word, count in counts.items() if count >= least})
+    # Longer words become [UNK] whatever is learned, and the trainer's time grows with the square of a word's length.
+    decoded = {word.decode(): count for word, count in counts.items() if len(word) <= LONGEST_PIECE}
+    return {word: count for word, count in decoded.items() if len(word) <= LONGEST_WORD}
+
+
+def _train(counts: dict[str, int], size: int):
+    """A `tokenizers` model with the pieces."""
+    import tokenizers
+
+    shrink = max(1.0, sum(counts.values()) / _LARGEST_TOTAL)
+
+    def repeated() -> Iterator[str]:
+        for word, count in counts.items():
+            count = max(1, round(count / shrink))
+            for start in range(0, count, 1000):
+                yield " ".join([word] * min(1000, count - start))
+
+    # The trainer numbers characters inside words in the order of a randomly seeded hash table, and breaks ties by these
+    # numbers. Named beforehand, they get the same numbers every time.
+    inner = sorted({SUFFIX + character for word in counts for character in word[1:]})
+    model = tokenizers.Tokenizer(tokenizers.models.WordPiece(unk_token="[UNK]", max_input_chars_per_word=LONGEST_WORD))
+    model.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    trainer = tokenizers.trainers.WordPieceTrainer(
+        vocab_size=size, special_tokens=[*SPECIAL_TOKENS, *inner], continuing_subword_prefix=SUFFIX, show_progress=False
+    )
+    model.train_from_iterator(repeated(), trainer)
+    return model
