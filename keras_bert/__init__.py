@@ -16,6 +16,7 @@ _MODULES = {
     "SegmentPacker": "keras_bert.preprocessing.segment_packer",
     "WordPieceTokenizer": "keras_bert.preprocessing.wordpiece_tokenizer",
     "pretrain": "keras_bert.pretraining",
+    "resize_token_embeddings": "keras_bert.models.resizing",
 }
 
 __all__ = [*_MODULES, "__version__"]

@@ -114,7 +114,7 @@ class BertMaskedLM(keras.Model):
         if tokenizer.special_tokens_in_text:
             return tokenizer
         if getattr(self, "_own_tokenizer", None) is None:
-            self._own_tokenizer = WordPieceTokenizer(tokenizer.vocabulary, tokenizer.lowercase, special_tokens_in_text=True)
+            self._own_tokenizer = WordPieceTokenizer.from_config({**tokenizer.get_config(), "special_tokens_in_text": True})
         return self._own_tokenizer
 
     def _rows(self, texts, tokenizer):

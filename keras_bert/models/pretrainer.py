@@ -16,7 +16,7 @@ class BertPretrainer(keras.Model):
     masked positions plus that of the next-sentence label (0 = B follows A, 1 = B is from another document).
 
     Args:
-        config: a `BertConfig`, or a `BertBackbone` to put the heads on.
+        config_or_backbone: a `BertConfig`, or a `BertBackbone` to put the heads on.
         next_sentence: whether there is a next-sentence head; needs a backbone with a pooler.
         preprocessor: a `WordPieceTokenizer`, saved along by `save_to_preset`.
         dropout_seed: integer that, with the step, determines the dropout masks; random by default.
@@ -33,10 +33,10 @@ class BertPretrainer(keras.Model):
     They report `loss`, `mlm_loss`, `mlm_accuracy`, `nsp_loss` and `nsp_accuracy`; losses in nats.
     """
 
-    def __init__(self, config, next_sentence=True, preprocessor=None, dropout_seed=None, dtype=None, name=None, **kwargs):
-        backbone = (
-            config if isinstance(config, BertBackbone) else BertBackbone(config, next_sentence, dropout_seed=dropout_seed, dtype=dtype)
-        )
+    def __init__(self, config_or_backbone, next_sentence=True, preprocessor=None, dropout_seed=None, dtype=None, name=None, **kwargs):
+        backbone = config_or_backbone
+        if not isinstance(backbone, BertBackbone):
+            backbone = BertBackbone(backbone, next_sentence, dropout_seed=dropout_seed, dtype=dtype)
         if next_sentence and backbone.pooler is None:
             raise ValueError(
                 "The next-sentence head needs a backbone with a pooler. Build it with pooler=True, or pass next_sentence=False."
@@ -107,7 +107,7 @@ class BertPretrainer(keras.Model):
 
     def get_config(self):
         return {
-            "config": keras.saving.serialize_keras_object(self.backbone),
+            "config_or_backbone": keras.saving.serialize_keras_object(self.backbone),
             "next_sentence": self.next_sentence,
             "preprocessor": keras.saving.serialize_keras_object(self.preprocessor),
             "name": self.name,
@@ -115,5 +115,5 @@ class BertPretrainer(keras.Model):
 
     @classmethod
     def from_config(cls, config):
-        parts = {key: keras.saving.deserialize_keras_object(config[key]) for key in ("config", "preprocessor")}
+        parts = {key: keras.saving.deserialize_keras_object(config[key]) for key in ("config_or_backbone", "preprocessor")}
         return cls(**{**config, **parts})

@@ -57,12 +57,16 @@ def load_preset(model: keras.Model, preset: Preset, source: str | os.PathLike) -
 
 def preset_tokenizer(preset: Preset, **options) -> WordPieceTokenizer | None:
     """The tokenizer of a preset, or `None` when it has no vocabulary."""
-    return None if preset.vocabulary is None else WordPieceTokenizer(preset.vocabulary, preset.lowercase, **options)
+    if preset.vocabulary is None:
+        return None
+    specials = preset.additional_special_tokens
+    return WordPieceTokenizer(preset.vocabulary, preset.lowercase, additional_special_tokens=specials, **options)
 
 
 def save_preset(directory: str | os.PathLike, model: keras.Model, config, tokenizer, architecture: str) -> None:
     """Writes a model, and its tokenizer unless None, as a Hugging Face directory."""
-    text = {} if tokenizer is None else {"vocabulary": tokenizer.vocabulary, "lowercase": tokenizer.lowercase}
+    keys = ("vocabulary", "lowercase", "additional_special_tokens")
+    text = {} if tokenizer is None else {key: getattr(tokenizer, key) for key in keys}
     write_huggingface(directory, Preset(config=config, arrays=model_arrays(model), **text), [architecture])
 
 

@@ -1,40 +1,56 @@
-"""Arithmetic on places in texts: ragged (B, None) byte offsets, looked up and converted all at once."""
+"""Arithmetic on places in texts, and on the rows of ragged tensors.
+
+Ragged tensors are taken apart here: the operations of `RaggedTensor` check and convert at every step, and a graph of them
+takes longer to start than to run.
+"""
 
 
-def look_up(table, places, last: bool = False):
-    """Row by row, `table[place]`; for `last`, `table[place - 1] + 1`: where a span that ends at `place` ends in the table.
+def rows_of(ragged):
+    """int64 (N,): the row of each of the N values of a ragged tensor (B, None)."""
+    import tensorflow as tf
+
+    return tf.searchsorted(ragged.row_splits, tf.range(tf.size(ragged.values, tf.int64)), side="right", out_type=tf.int64) - 1
+
+
+def merged(outer, values):
+    """Ragged (B, None, None) → (B, None): `outer` (B, None), each of whose values gives a row of `values` (N, None)."""
+    import tensorflow as tf
+
+    return tf.RaggedTensor.from_row_splits(values.values, tf.gather(values.row_splits, outer.row_splits), validate=False)
+
+
+def look_up(table, rows, places):
+    """`table[row][place]`.
 
     Args:
         table: ragged int64 (B, None): for each byte of a text, its place in another text.
-        places: ragged int64 (B, None).
-        last: whether the places are the ends of spans.
+        rows, places: int64 (N,).
     """
     import tensorflow as tf
 
-    index = tf.gather(table.row_starts(), places.value_rowids()) + places.values
-    return places.with_values(tf.gather(table.values, index - 1) + 1 if last else tf.gather(table.values, index))
+    return tf.gather(table.values, tf.gather(table.row_splits, rows) + places)
 
 
-def next_place(texts, table, places):
-    """Row by row, the smallest place in the table that is at least `places`; each row of the table ends with the text's length."""
+def next_place(texts, table, rows, places):
+    """The smallest place in `table[row]` that is at least `place`; each row of the table ends with its text's length."""
     import tensorflow as tf
 
     start = _starts(texts)
-    ascending = table.values + tf.gather(start, table.value_rowids())
-    shift = tf.gather(start, places.value_rowids())
-    return places.with_values(tf.gather(ascending, tf.searchsorted(ascending, places.values + shift)) - shift)
+    shift = tf.gather(start, rows)
+    ascending = table.values + tf.gather(start, rows_of(table))
+    return tf.gather(ascending, tf.searchsorted(ascending, places + shift)) - shift
 
 
 def to_characters(texts, places):
-    """Places in bytes → places in characters, in UTF-8 texts (B,)."""
+    """Places in bytes → places in characters, in UTF-8 texts (B,): ragged int64 (B, None)."""
     import tensorflow as tf
 
     _, characters = tf.strings.unicode_decode_with_offsets(texts, "UTF-8", errors="replace")
     start = _starts(texts)
-    ascending = characters.values + tf.gather(start, characters.value_rowids())
-    rows = places.value_rowids()
+    ascending = characters.values + tf.gather(start, rows_of(characters))
+    rows = rows_of(places)
     index = tf.searchsorted(ascending, places.values + tf.gather(start, rows), out_type=tf.int64)
-    return places.with_values(index - tf.gather(characters.row_starts(), rows))
+    return places.with_values(index - tf.gather(characters.row_splits, rows))
 
 
 def _starts(texts):

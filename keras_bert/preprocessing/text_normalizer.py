@@ -44,8 +44,8 @@ class TextNormalizer:
     def with_origins(self, texts):
         """Normalised strings (B,), by all rules, and a function that takes spans in these back to the original.
 
-        The function turns starts and ends in bytes, ragged int64 (B, None), into those of the original texts. A span there
-        has the accents after its last letter, and no control characters before or after it.
+        The function turns rows, starts and ends in bytes, int64 (N,), into starts and ends in the original texts. A span
+        there has the accents after its last letter, and no control characters before or after it.
         """
         import tensorflow as tf
 
@@ -54,10 +54,10 @@ class TextNormalizer:
             cleaned = tf.strings.regex_replace(cleaned, *normalization.final_sigma())  # every byte keeps its place
         normalized, origins = self._normalizer.normalize_with_offsets(cleaned)
 
-        def to_original(starts, ends):
-            starts = spans.look_up(origins, starts)
-            ends = spans.next_place(cleaned, origins, spans.look_up(origins, ends, last=True))  # where a next one could start
-            return spans.look_up(kept, starts), spans.look_up(kept, ends, last=True)
+        def to_original(rows, starts, ends):
+            starts = spans.look_up(origins, rows, starts)
+            ends = spans.next_place(cleaned, origins, rows, spans.look_up(origins, rows, ends - 1) + 1)  # where a next one could start
+            return spans.look_up(kept, rows, starts), spans.look_up(kept, rows, ends - 1) + 1
 
         return self._in_order(cleaned, normalized) if self.lowercase else normalized, to_original
 

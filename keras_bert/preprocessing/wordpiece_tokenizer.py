@@ -179,8 +179,10 @@ class WordPieceTokenizer(TextLayer):
 
         words = words if isinstance(words, tf.RaggedTensor) else tf.ragged.constant(words, dtype=tf.string, ragged_rank=1)
         ids = self(words)  # (B, words, pieces)
-        places = tf.gather(tf.ragged.range(words.row_lengths()).values, ids.values.value_rowids())
-        return ids.merge_dims(1, 2), ids.with_flat_values(tf.cast(places, tf.int32)).merge_dims(1, 2)
+        word = spans.rows_of(ids.values)
+        place = word - tf.gather(words.row_splits, tf.gather(spans.rows_of(words), word))
+        flat = spans.merged(words, ids.values)
+        return flat, flat.with_values(tf.cast(place, tf.int32))
 
     def split_words(self, texts):
         """Normalised words, before they are cut into pieces: strings (B,) → ragged strings (B, None)."""
@@ -194,21 +196,34 @@ class WordPieceTokenizer(TextLayer):
         self._build_kernels()
         ids, starts, ends = self._cut_text.tokenize_with_offsets(self._normalizer.by_character(texts))
         rare = self._normalizer.needs_context(texts) | self._any_long(starts, ends)
-        return (tf.cond(rare, lambda: self._cut_by_words(self._normalizer.in_context(texts))[0], lambda: ids),)
+
+        def by_words():
+            words = text_normalizer.split_words(self._normalizer.in_context(texts))
+            return spans.merged(words, self._cut_word.tokenize(self._known_length(words.values)))
+
+        return (tf.cond(rare, by_words, lambda: ids),)
 
     def _tokenize_with_offsets(self, texts):
         """Strings (B,) → ids, starts, ends: ragged (B, None), places in bytes."""
-        self._build_kernels()
-        normalized, to_original = self._normalizer.with_origins(texts)
-        ids, starts, ends = self._cut(normalized)
-        return ids, *to_original(starts, ends)
-
-    def _cut(self, normalized):
-        """Normalised strings (B,) → ids, starts, ends in these strings: ragged (B, None), places in bytes."""
         import tensorflow as tf
 
+        self._build_kernels()
+        normalized, to_original = self._normalizer.with_origins(texts)
         ids, starts, ends = self._cut_text.tokenize_with_offsets(normalized)
-        return tf.cond(self._any_long(starts, ends), lambda: self._cut_by_words(normalized), lambda: (ids, starts, ends))
+
+        def by_words():
+            words, begins, limits = text_normalizer.split_words_with_offsets(normalized)
+            known = self._known_length(words.values)
+            ids, starts, ends = self._cut_word.tokenize_with_offsets(known)
+            word = spans.rows_of(ids)
+            begin = tf.gather(begins.values, word)
+            ends = tf.where(tf.gather(known == words.values, word), begin + ends.values, tf.gather(limits.values, word))
+            pieces = (ids, ids.with_values(begin + starts.values), ids.with_values(ends))
+            return tuple(spans.merged(words, values) for values in pieces)
+
+        ids, starts, ends = tf.cond(self._any_long(starts, ends), by_words, lambda: (ids, starts, ends))
+        starts, ends = map(ids.with_values, to_original(spans.rows_of(ids), starts.values, ends.values))
+        return ids, starts, ends
 
     @staticmethod
     def _any_long(starts, ends):
@@ -217,18 +232,12 @@ class WordPieceTokenizer(TextLayer):
 
         return tf.reduce_any(ends.values - starts.values > vocabularies.LONGEST_WORD)
 
-    def _cut_by_words(self, normalized):
-        """`_cut`, word by word: slower, and right for words of many bytes."""
+    @staticmethod
+    def _known_length(words):
+        """The words, `[UNK]` in place of those with too many characters."""
         import tensorflow as tf
 
-        words, begins, ends = text_normalizer.split_words_with_offsets(normalized)
-        too_long = tf.strings.length(words.values, unit="UTF8_CHAR") > vocabularies.LONGEST_WORD
-        ids, starts, stops = self._cut_word.tokenize_with_offsets(tf.where(too_long, "[UNK]", words.values))
-        rows = ids.value_rowids()
-        begin, end = tf.gather(begins.values, rows), tf.gather(ends.values, rows)
-        stops = tf.where(tf.gather(too_long, rows), end, begin + stops.values)
-        pieces = (ids, ids.with_values(begin + starts.values), ids.with_values(stops))
-        return tuple(words.with_values(values).merge_dims(1, 2) for values in pieces)
+        return tf.where(tf.strings.length(words, unit="UTF8_CHAR") > vocabularies.LONGEST_WORD, "[UNK]", words)
 
     def _around_special_tokens(self, texts, tokenize):
         """Applies `tokenize`, which gives ids or ids, starts and ends, to what stands between special tokens."""
@@ -244,9 +253,9 @@ class WordPieceTokenizer(TextLayer):
         between = tokenize(tf.where(special, "", parts.values))
         own = self._cut_word.tokenize_with_offsets(tf.where(special, parts.values, ""))
         both = [tf.concat(pair, axis=1) for pair in zip(between, own, strict=False)]  # one of the two is empty for each part
-        shift = tf.gather(begins.values, both[0].value_rowids())
+        shift = tf.gather(begins.values, spans.rows_of(both[0]))
         both[1:] = [places.with_values(places.values + shift) for places in both[1:]]
-        return tuple(parts.with_values(values).merge_dims(1, 2) for values in both)
+        return tuple(spans.merged(parts, values) for values in both)
 
     def _build_kernels(self):
         """Makes the tables of the operations, outside of any graph, on first use."""
@@ -327,9 +336,7 @@ def _on_flat_texts(inputs, function):
 def _batches(texts_or_files: Iterable[str | os.PathLike]) -> Iterator[list[str]]:
     """Texts, and the lines of files, in lists of about a million characters."""
     if isinstance(texts_or_files, (str, os.PathLike)):
-        raise TypeError(
-            f"Expected a list or another iterable of texts or files. Received: one, {texts_or_files!r:.80}; put it into a list."
-        )
+        raise TypeError("Expected a list or another iterable of texts or files. Received: one string or path; put it into a list.")
     batch: list[str] = []
     characters = 0
     for item in texts_or_files:

@@ -89,8 +89,7 @@ def read_huggingface(directory: str | os.PathLike) -> Preset:
     config = _read_config(directory / "config.json")
     path = directory / "model.safetensors"
     arrays = to_ours(ROWS, _canonical(_read_tensors(path), path), config, str(path))
-    vocabulary, lowercase = _read_text_settings(directory)
-    return Preset(config=config, arrays=arrays, vocabulary=vocabulary, lowercase=lowercase)
+    return Preset(config=config, arrays=arrays, **_read_text_settings(directory))
 
 
 def write_huggingface(directory: str | os.PathLike, preset: Preset, architectures: list[str]) -> None:
@@ -139,7 +138,9 @@ def write_huggingface(directory: str | os.PathLike, preset: Preset, architecture
                 "tokenize_chinese_chars": True,
                 "tokenizer_class": "BertTokenizer",
             }
-            special = {key: token for key, token in _SPECIAL_TOKENS.items() if token in vocabulary}
+            special: dict = {key: token for key, token in _SPECIAL_TOKENS.items() if token in vocabulary}
+            if preset.additional_special_tokens:
+                special["additional_special_tokens"] = list(preset.additional_special_tokens)
             write_json(new / "tokenizer_config.json", settings | special)
 
 
@@ -191,9 +192,10 @@ def _canonical(tensors, path):
 
 
 def _read_text_settings(directory):
-    """The vocabulary (None if there is none) and whether to lower-case."""
+    """The fields of a `Preset` that concern text."""
     path = directory / "tokenizer_config.json"
     settings = read_json(path) if path.is_file() else {}
+    specials = settings.get("additional_special_tokens") or settings.get("extra_special_tokens") or ()
     vocabulary = None
     if (directory / "vocab.txt").is_file():
         vocabulary = read_lines(directory / "vocab.txt")
@@ -213,7 +215,13 @@ def _read_text_settings(directory):
                 f"{path}: {key} must be {expected} when lower-casing is {lowercase}, as in the original tokenizer. "
                 f"Received: {key}={settings[key]}. Other settings would change the tokens."
             )
-    return vocabulary, lowercase
+    specials = [token.get("content") if isinstance(token, dict) else token for token in specials]  # as transformers writes them
+    known = set(vocabulary or ()).difference(_SPECIAL_TOKENS.values())
+    return {
+        "vocabulary": vocabulary,
+        "lowercase": lowercase,
+        "additional_special_tokens": tuple(token for token in specials if token in known),
+    }
 
 
 def _tokenizer_json_vocabulary(model, path):

@@ -17,6 +17,7 @@ class Preset:
             `"encoder_layer_0/attention/query_key_value/kernel"`.
         vocabulary: the word pieces in the order of their ids; None when the directory has no vocabulary.
         lowercase: whether text is lower-cased and stripped of accents.
+        additional_special_tokens: pieces of the vocabulary that are special tokens besides BERT's own.
 
     Raises:
         ValueError: when the vocabulary has more pieces than the configuration has embeddings.
@@ -26,6 +27,7 @@ class Preset:
     arrays: dict[str, np.ndarray]
     vocabulary: list[str] | None = None
     lowercase: bool = True
+    additional_special_tokens: tuple[str, ...] = ()
 
     def __post_init__(self):
         if self.vocabulary is not None and len(self.vocabulary) > self.config.vocab_size:
