@@ -8,7 +8,7 @@
 memory, in turn.
 
 `tokenize`: our tokenizer beside TensorFlow Text's FastBertTokenizer, KerasHub's and that of `tokenizers`, on one core and on
-two, in turn: batches of 256 lines from memory, the first three through `tf.data`. By default on the English documentation
+two, in turn (in random order): batches of 256 lines from memory, the first three through `tf.data`. By default on the English documentation
 that is installed on the machine, with a vocabulary learned from it.
 """
 
@@ -17,6 +17,7 @@ import glob
 import itertools
 import json
 import os
+import random
 import statistics
 import subprocess
 import sys
@@ -63,7 +64,7 @@ def feed(run_directory: str, steps: int, rounds: int) -> dict:
 
 
 _BATCH = 256  # lines
-_LEAST_SECONDS = 1.0  # a measurement repeats the text until it takes that long
+_LEAST_SECONDS = 0.5  # a measurement repeats the text until it takes that long
 
 
 def tokenize(vocab: str | None, texts: list[str], rounds: int, cores: list[int]) -> list[dict]:
@@ -125,11 +126,14 @@ def _tokenize_on_cores(cores: int, path: str, vocab: str, rounds: int) -> None:
         size = sum(len(line.encode()) for line in lines) / 1e6
         repeats = dict.fromkeys(runs, 1)
         for tokenizer, (kind, run, _) in runs.items():
+            run(inputs[kind], 1)  # compiles, and fills the cache
             while _seconds(run, inputs[kind], repeats[tokenizer]) < _LEAST_SECONDS:
                 repeats[tokenizer] *= 2
+        order = random.Random(0)
         speeds: dict[str, list[float]] = {tokenizer: [] for tokenizer in runs}
         for _ in range(rounds):
-            for tokenizer, (kind, run, _) in runs.items():
+            for tokenizer in order.sample(list(runs), len(runs)):
+                kind, run, _ = runs[tokenizer]
                 speeds[tokenizer].append(repeats[tokenizer] * size / _seconds(run, inputs[kind], repeats[tokenizer]))
         rows = {tokenizer: list(ids(inputs[kind])) for tokenizer, (kind, _, ids) in runs.items()}
         for tokenizer in runs:
@@ -222,7 +226,7 @@ def main(arguments=None) -> int:
     tokenize_parser.add_argument(
         "--text", action="append", default=[], metavar="NAME=GLOB", help="text files; repeat the flag for more (default: documentation)"
     )
-    tokenize_parser.add_argument("--rounds", type=int, default=5, help="measurements of each (default: %(default)s)")
+    tokenize_parser.add_argument("--rounds", type=int, default=9, help="measurements of each (default: %(default)s)")
     tokenize_parser.add_argument("--cores", type=int, nargs="+", default=[1, 2], help="numbers of cores (default: 1 2)")
     values = parser.parse_args(arguments)
     if values.command == "feed":

@@ -76,19 +76,19 @@ def _double_array(root: dict) -> np.ndarray:
     # A node's base is where its children are: byte b at base ^ b. Large nodes come first, at multiples of 64, the number
     # of bytes that can continue a character; then values fill the gaps.
     bases = [0] * len(nodes)
-    used = np.zeros(256 * len(nodes) + 256, bool)
+    used = bytearray(256 * len(nodes) + 256)
     used[0] = True  # the root
     lowest: dict[tuple, int] = {}
     for children in order:
-        bytes_ = np.array([byte for byte, _ in children])
-        base = lowest.get(tuple(bytes_), 0)
-        while used[base ^ bytes_].any():
-            base += 64 if len(bytes_) > 1 else 1
-        lowest[tuple(bytes_)] = base
-        bases[nodes[children]] = base
-        used[base ^ bytes_] = True
+        labels = tuple(byte for byte, _ in children)
+        base = lowest.get(labels, 0)
+        while any(used[base ^ byte] for byte in labels):
+            base += 64 if len(labels) > 1 else 1
+        bases[nodes[children]] = lowest[labels] = base
+        for byte in labels:
+            used[base ^ byte] = True
 
-    units = np.zeros(len(used) - np.argmax(used[::-1]), np.uint32)
+    units = np.zeros(used.rindex(True) + 1, np.uint32)
     valued = {nodes[children] for children in order if children[0][0] == _VALUE}
 
     def unit(place: int, node: int, byte: int) -> int:

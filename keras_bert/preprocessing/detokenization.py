@@ -7,7 +7,7 @@ from keras_bert.preprocessing.normalization import CJK
 _RULES = (
     (r"(\S) ##", r"\1"),
     (r" ([.,:;!?%)\]}…”»]+)", r"\1"),
-    (r"([(\[{“«$£€]) ", r"\1"),
+    (r"([(\[{“«$]) ", r"\1"),
     (r"(\d\.) (\d)", r"\1\2"),
     (r'" ([^"]*[^" ]) "', r'"\1"'),
     (r"(\pL) (['’]) (s|t|d|m|re|ve|ll)\b", r"\1\2\3"),

@@ -23,10 +23,20 @@ CJK = (
 )
 
 
+MARKER = "\x12"  # a word that no normalised text has otherwise
+
+
 @functools.cache
 def normalizing_map(lowercase: bool) -> bytes:
-    """The whole normalisation, as a model of `FastBertNormalizer`."""
-    return character_map((c, _normalized(c, lowercase)) for c in _assigned())
+    """The normalisation of single characters, as a model of `FastBertNormalizer`."""
+    return character_map(_pairs(lowercase).items())
+
+
+@functools.cache
+def marking_map(lowercase: bool) -> bytes:
+    """`normalizing_map`, with `MARKER` for characters whose lower case or place depends on their neighbours."""
+    dependent = ["Σ", *_kept_marks()] if lowercase else []
+    return character_map((_pairs(lowercase) | dict.fromkeys(dependent, f" {MARKER} ")).items())
 
 
 @functools.cache
@@ -35,16 +45,10 @@ def cleaning_map() -> bytes:
     return character_map((c, "") for c in _assigned() if _is_dropped(c))
 
 
-def context_pattern() -> str:
-    """A pattern for a whole text that holds a character whose lower case or place depends on its neighbours."""
-    return mark_pattern().replace("[", "[Σ")
-
-
 @functools.cache
 def mark_pattern() -> str:
-    """A pattern for a whole text with combining marks that canonical order may move, and that stay (most marks are dropped)."""
-    marks = [c for c in _assigned() if unicodedata.combining(c) and unicodedata.category(c) != "Mn"]
-    return rf"\C*[{_ranges(marks)}]\C*"
+    """A pattern for a whole text with combining marks that canonical order may move."""
+    return rf"\C*[{_ranges(_kept_marks())}]\C*"
 
 
 @functools.cache
@@ -58,6 +62,17 @@ def final_sigma() -> tuple[str, str]:
     ignored = [c for c in set(_assigned()).difference(cased) if ("A" + c + "Σ").lower().endswith("ς")]
     cased_class, ignored_class = _ranges(cased), _ranges(ignored)
     return rf"([{cased_class}][{ignored_class}]*)Σ([{ignored_class}]*(?:[^{cased_class}{ignored_class}]|$))", r"\1ς\2"
+
+
+@functools.cache
+def _pairs(lowercase: bool) -> dict[str, str]:
+    """What becomes of each character."""
+    return {c: _normalized(c, lowercase) for c in _assigned()}
+
+
+def _kept_marks() -> list[str]:
+    """The marks that canonical order may move and that stay when accents are stripped."""
+    return [c for c in _assigned() if unicodedata.combining(c) and unicodedata.category(c) != "Mn"]
 
 
 def _normalized(character: str, lowercase: bool) -> str:

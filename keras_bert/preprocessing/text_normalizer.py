@@ -17,19 +17,12 @@ class TextNormalizer:
         self.lowercase = lowercase
         with tf.init_scope():
             self._normalizer = tf_text.FastBertNormalizer(model_buffer=normalization.normalizing_map(lowercase))
+            self._marker = tf_text.FastBertNormalizer(model_buffer=normalization.marking_map(lowercase))
             self._cleaner = tf_text.FastBertNormalizer(model_buffer=normalization.cleaning_map())
 
     def by_character(self, texts):
-        """Normalised strings (B,) in one pass, right where no text `needs_context`."""
-        return self._normalizer.normalize(texts)
-
-    def needs_context(self, texts):
-        """Bool (): whether any of the texts has a character whose lower case or place depends on its neighbours."""
-        import tensorflow as tf
-
-        if not self.lowercase:
-            return tf.constant(False)
-        return tf.reduce_any(tf.strings.regex_full_match(texts, normalization.context_pattern()))
+        """Normalised strings (B,) in one pass, with the word `MARKER` where that would not be exact."""
+        return self._marker.normalize(texts)
 
     def in_context(self, texts):
         """Normalised strings (B,), by all rules."""

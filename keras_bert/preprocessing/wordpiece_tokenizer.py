@@ -9,10 +9,9 @@ import keras
 from keras_bert.preprocessing import spans, text_normalizer
 from keras_bert.preprocessing import vocabulary as vocabularies
 from keras_bert.preprocessing.detokenization import tidy
+from keras_bert.preprocessing.normalization import MARKER
 from keras_bert.preprocessing.text_layer import TextLayer
 from keras_bert.preprocessing.vocabulary_learning import learn_vocabulary
-
-_NEVER = "\x12"  # a piece that no normalised text has, as the kernels want one that is not a special token
 
 
 @keras.saving.register_keras_serializable("keras_bert")
@@ -195,7 +194,7 @@ class WordPieceTokenizer(TextLayer):
 
         self._build_kernels()
         ids, starts, ends = self._cut_text.tokenize_with_offsets(self._normalizer.by_character(texts))
-        rare = self._normalizer.needs_context(texts) | self._any_long(starts, ends)
+        rare = tf.reduce_any(ids.values == len(self.vocabulary)) | self._any_long(starts, ends)  # the marker's id is the next one
 
         def by_words():
             words = text_normalizer.split_words(self._normalizer.in_context(texts))
@@ -266,7 +265,7 @@ class WordPieceTokenizer(TextLayer):
 
         def kernel(longest_word: int, of_text: bool):
             return tf_text.FastWordpieceTokenizer(
-                vocab=list(dict.fromkeys([*self.vocabulary, _NEVER])),
+                vocab=[*self.vocabulary, MARKER],
                 suffix_indicator=vocabularies.SUFFIX,
                 max_bytes_per_word=longest_word,
                 token_out_type=tf.int32,
@@ -295,7 +294,8 @@ class WordPieceTokenizer(TextLayer):
         """
         import tensorflow as tf
 
-        ids = ids if isinstance(ids, tf.RaggedTensor) else tf.ragged.constant(ids) if isinstance(ids, list) else tf.convert_to_tensor(ids)
+        if not isinstance(ids, tf.RaggedTensor):
+            ids = tf.ragged.constant(ids, tf.int32) if isinstance(ids, list) else tf.cast(ids, tf.int32)
         if ids.shape.rank == 1:
             return self.detokenize(ids[None])[0]
         ids = ids if isinstance(ids, tf.RaggedTensor) else tf.RaggedTensor.from_tensor(ids)
@@ -339,7 +339,11 @@ def _batches(texts_or_files: Iterable[str | os.PathLike]) -> Iterator[list[str]]
         raise TypeError("Expected a list or another iterable of texts or files. Received: one string or path; put it into a list.")
     batch: list[str] = []
     characters = 0
-    for item in texts_or_files:
+    for number, item in enumerate(texts_or_files):
+        if not isinstance(item, (str, os.PathLike)):
+            raise TypeError(f"texts must be strings or pathlib.Path. Received: {item!r}")
+        if number == 0 and isinstance(item, str) and len(item) < 1000 and os.path.isfile(item):
+            raise ValueError(f"{item!r} is a file. Pass files as pathlib.Path, as strings are taken for texts.")
         for text in _lines(item) if isinstance(item, os.PathLike) else (item,):
             batch.append(text)
             characters += len(text)
