@@ -104,8 +104,7 @@ class WordPieceTokenizer(TextLayer):
         """A tokenizer that knows more tokens; this one stays as it is.
 
         The new tokens take the first `[unused…]` slots, if there are any, and then the next ids: resize a model for these
-        with `keras_bert.resize_token_embeddings(model, tokenizer.vocabulary_size())`. Tokens that are known already are
-        skipped.
+        with `keras_bert.resize_token_embeddings(model, tokenizer)`. Tokens that are known already keep their ids.
 
         Args:
             tokens: words, as the tokenizer normalises them, or pieces that continue a word (`##ness`).
@@ -117,7 +116,8 @@ class WordPieceTokenizer(TextLayer):
         """
         if isinstance(tokens, str):
             raise TypeError(f"tokens must be a list of strings. Received: one string, {tokens!r}; put it into a list.")
-        new = [token for token in dict.fromkeys(tokens) if token not in self._ids]
+        tokens = list(dict.fromkeys(tokens))
+        new = [token for token in tokens if token not in self._ids]
         if not special and new:
             bare = [token.removeprefix(vocabularies.SUFFIX) for token in new]
             for token, text, words in zip(new, bare, self.split_words(bare).to_list(), strict=True):
@@ -131,8 +131,8 @@ class WordPieceTokenizer(TextLayer):
         for token in new:
             slot = next(slots, len(vocabulary))
             vocabulary[slot : slot + 1] = [token]
-        specials = [*self.additional_special_tokens, *(new if special else [])]
-        return type(self)(**{**self.get_config(), "vocabulary": vocabulary, "additional_special_tokens": specials})
+        additional = [*self.additional_special_tokens, *(token for token in tokens if special and token not in self.special_tokens)]
+        return type(self)(**{**self.get_config(), "vocabulary": vocabulary, "additional_special_tokens": additional})
 
     # --- From text to pieces -----------------------------------------------------------------------------------------
 
@@ -337,13 +337,13 @@ def _batches(texts_or_files: Iterable[str | os.PathLike]) -> Iterator[list[str]]
     """Texts, and the lines of files, in lists of about a million characters."""
     if isinstance(texts_or_files, (str, os.PathLike)):
         raise TypeError("Expected a list or another iterable of texts or files. Received: one string or path; put it into a list.")
+    if isinstance(texts_or_files, list) and texts_or_files and all(map(_is_file_name, texts_or_files)):
+        raise ValueError(f"{texts_or_files[0]!r} is a file. Pass files as pathlib.Path, as strings are taken for texts.")
     batch: list[str] = []
     characters = 0
-    for number, item in enumerate(texts_or_files):
+    for item in texts_or_files:
         if not isinstance(item, (str, os.PathLike)):
             raise TypeError(f"texts must be strings or pathlib.Path. Received: {item!r}")
-        if number == 0 and isinstance(item, str) and len(item) < 1000 and os.path.isfile(item):
-            raise ValueError(f"{item!r} is a file. Pass files as pathlib.Path, as strings are taken for texts.")
         for text in _lines(item) if isinstance(item, os.PathLike) else (item,):
             batch.append(text)
             characters += len(text)
@@ -352,6 +352,10 @@ def _batches(texts_or_files: Iterable[str | os.PathLike]) -> Iterator[list[str]]
                 batch, characters = [], 0
     if batch:
         yield batch
+
+
+def _is_file_name(item) -> bool:
+    return isinstance(item, str) and len(item) < 1000 and os.path.isfile(item)
 
 
 def _lines(path: os.PathLike) -> Iterator[str]:

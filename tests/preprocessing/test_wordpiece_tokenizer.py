@@ -222,6 +222,7 @@ def test_added_special_tokens_are_kept_whole_on_request():
     ]
     again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(tokenizer))
     assert again.special_tokens == tokenizer.special_tokens
+    assert tokenizer.add_tokens(["a", "[ENT]"], special=True).special_tokens == [*SPECIAL_TOKENS, "[ENT]", "[ENT]a", "a"]
 
 
 @pytest.mark.parametrize("token", ["Covid", "two words", "co-vid", "café", "##", ""])
