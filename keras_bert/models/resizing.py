@@ -13,21 +13,25 @@ _BY_PIECE = ("token_embedding/embeddings", "mlm_head/bias")  # the first axis co
 def resize_token_embeddings(model: keras.Model, tokenizer: WordPieceTokenizer) -> keras.Model:
     """A model like `model`, with its weights, for a tokenizer that has more tokens (see `WordPieceTokenizer.add_tokens`).
 
-    The rows of the new tokens start as the mean of the others, so that no new token is likelier than the known ones on
-    average (Hewitt, 2021). The new model is not compiled; `model` stays as it is.
+    The rows of the new tokens, those that take an `[unused…]` slot of the model's preprocessor too, start as the mean of
+    the others, so that no new token is likelier than the known ones on average (Hewitt, 2021). The new model is not
+    compiled; `model` stays as it is.
 
     Args:
         model: a `BertBackbone` or a task model.
         tokenizer: the new tokenizer, which also becomes the task model's preprocessor.
 
     Raises:
-        ValueError: when the vocabulary begins with other tokens than the model's own preprocessor.
+        TypeError: for a model or a tokenizer of another kind.
+        ValueError: when the tokenizer lacks tokens of the model's own preprocessor, or treats case differently.
     """
+    if not isinstance(model if isinstance(model, BertBackbone) else getattr(model, "backbone", None), BertBackbone):
+        raise TypeError(f"model must be a BertBackbone or a task model. Received: model={model!r}")
     if not isinstance(tokenizer, WordPieceTokenizer):
         raise TypeError(f"tokenizer must be a WordPieceTokenizer. Received: tokenizer={tokenizer!r}")
     backbone = model if isinstance(model, BertBackbone) else model.backbone
     rows = max(backbone.config.vocab_size, tokenizer.vocabulary_size())
-    _check_same_start(getattr(model, "preprocessor", None), tokenizer)
+    new_ids = _new_ids(getattr(model, "preprocessor", None), tokenizer, backbone.config.vocab_size)
 
     encoder = backbone.get_config()
     resized = new = BertBackbone.from_config({**encoder, "config": {**encoder["config"], "vocab_size": rows}})
@@ -38,16 +42,30 @@ def resize_token_embeddings(model: keras.Model, tokenizer: WordPieceTokenizer) -
     arrays = model_arrays(model)
     for path in _BY_PIECE:
         if path in arrays:
-            old = arrays[path]
-            arrays[path] = np.concatenate([old, np.repeat(old.mean(axis=0, keepdims=True), rows - len(old), axis=0)])
+            mean = np.delete(arrays[path], [id for id in new_ids if id < len(arrays[path])], axis=0).mean(axis=0)
+            arrays[path] = np.resize(arrays[path], (rows, *arrays[path].shape[1:]))
+            arrays[path][new_ids] = mean
     load_arrays(resized, arrays)
+    trainable = {variable.path: variable.trainable for variable in model.weights}
+    for variable in resized.weights:
+        variable.trainable = trainable[variable.path]
     return resized
 
 
-def _check_same_start(old, new) -> None:
-    for id, (before, after) in enumerate(zip(old.vocabulary if old else (), new.vocabulary, strict=False)):
-        if before != after and not before.startswith("[unused"):
+def _new_ids(old, new, rows: int) -> list[int]:
+    """The ids whose tokens are not those of the tokenizer `old`, or, without one, those that the model has no rows for."""
+    if old is None:
+        return list(range(rows, new.vocabulary_size()))
+    if new.lowercase != old.lowercase or new.vocabulary_size() < old.vocabulary_size():
+        raise ValueError(
+            f"The tokenizer must have the model's tokens and more: {old.vocabulary_size()} with lowercase={old.lowercase}. Received: "
+            f"{new.vocabulary_size()} with lowercase={new.lowercase}. Make it with model.preprocessor.add_tokens(...)."
+        )
+    changed = [id for id, (before, after) in enumerate(zip(old.vocabulary, new.vocabulary, strict=False)) if before != after]
+    for id in changed:
+        if not old.vocabulary[id].startswith("[unused"):
             raise ValueError(
-                f"The tokenizer must keep the ids of the model's tokens. Received: {after!r} as id {id}, which is {before!r} in the "
-                "model's preprocessor. Make it with model.preprocessor.add_tokens(...)."
+                f"The tokenizer must keep the ids of the model's tokens. Received: {new.vocabulary[id]!r} as id {id}, which is "
+                f"{old.vocabulary[id]!r} in the model's preprocessor. Make it with model.preprocessor.add_tokens(...)."
             )
+    return changed + list(range(old.vocabulary_size(), new.vocabulary_size()))

@@ -41,16 +41,17 @@ def next_place(texts, table, rows, places):
     return tf.gather(ascending, tf.searchsorted(ascending, places + shift)) - shift
 
 
-def to_characters(texts, places):
-    """Places in bytes → places in characters, in UTF-8 texts (B,): ragged int64 (B, None)."""
+def to_characters(texts, starts, ends):
+    """Spans in bytes → spans in characters, whole ones, in UTF-8 texts (B,): ragged int64 (B, None)."""
     import tensorflow as tf
 
     _, characters = tf.strings.unicode_decode_with_offsets(texts, "UTF-8", errors="replace")
     start = _starts(texts)
     ascending = characters.values + tf.gather(start, rows_of(characters))
-    rows = rows_of(places)
-    index = tf.searchsorted(ascending, places.values + tf.gather(start, rows), out_type=tf.int64)
-    return places.with_values(index - tf.gather(characters.row_splits, rows))
+    rows = rows_of(starts)
+    shift, first = tf.gather(start, rows), tf.gather(characters.row_splits, rows)
+    starts = starts.with_values(tf.searchsorted(ascending, starts.values + shift, side="right", out_type=tf.int64) - 1 - first)
+    return starts, ends.with_values(tf.searchsorted(ascending, ends.values + shift, out_type=tf.int64) - first)
 
 
 def _starts(texts):

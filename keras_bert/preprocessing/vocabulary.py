@@ -31,17 +31,17 @@ def read_vocabulary(path: str | os.PathLike) -> list[str]:
 
 
 def check_vocabulary(pieces: list[str], source: str = "vocabulary") -> None:
-    """Raises `ValueError` for an empty, repeated or overlong piece, one with a control character of ours, or without `[UNK]`."""
+    """Raises `ValueError` for an empty, repeated, overlong or undecodable piece, or when `[UNK]` is missing; `TypeError` for no string."""
     lines: dict[str, int] = {}
     for number, piece in enumerate(pieces, 1):
+        if not isinstance(piece, str):
+            raise TypeError(f"{source}, line {number} must be a string. Received: {piece!r}")
         if not piece.strip(" \t\r"):
             raise ValueError(f"{source}, line {number} is empty. Every line must hold a word piece.")
+        if any("\ud800" <= character < "\ue000" for character in piece):
+            raise ValueError(f"{source}, line {number} has half a surrogate pair, which UTF-8 cannot hold: {piece!r}.")
         if len(piece.removeprefix(SUFFIX).encode()) > LONGEST_PIECE:
             raise ValueError(f"{source}, line {number} is too long. A piece may have {LONGEST_PIECE} bytes of UTF-8.")
-        if "\x11" in piece or "\x12" in piece:
-            raise ValueError(
-                f"{source}, line {number} has a control character, {piece!r}. No text gives it; replace it by a slot, [unused0]."
-            )
         if piece in lines:
             raise ValueError(f"{source}, line {number} repeats line {lines[piece]}: {piece!r}. Pieces must be unique.")
         lines[piece] = number

@@ -31,7 +31,9 @@ def learn_vocabulary(batches_of_words: Iterable[list[bytes]], size: int, unused:
     reserved = [*SPECIAL_TOKENS, *(f"[unused{i}]" for i in range(unused))]
     counts = _count(batches_of_words)
     if not counts:
-        raise ValueError("No words to learn a vocabulary from: the text is empty.")
+        raise ValueError(
+            f"No words to learn a vocabulary from: the text is empty, or has only words of more than {LONGEST_WORD} characters."
+        )
     characters: collections.Counter[str] = collections.Counter()
     for word, count in counts.items():
         for character in word:
@@ -70,14 +72,16 @@ def _count(batches_of_words: Iterable[list[bytes]]) -> dict[str, int]:
             least += 1
             counts = collections.Counter({word: count for word, count in counts.items() if count >= least})
     # Longer words become [UNK] whatever is learned, and the trainer's time grows with the square of a word's length.
-    decoded = {word.decode(): count for word, count in counts.items() if len(word) <= LONGEST_PIECE}
-    return {word: count for word, count in decoded.items() if len(word) <= LONGEST_WORD}
+    decoded = ((word.decode(), count) for word, count in counts.items() if len(word) <= 4 * LONGEST_WORD)
+    return {word: count for word, count in decoded if len(word) <= LONGEST_WORD}
 
 
 def _train(counts: dict[str, int], size: int) -> list[str]:
     """Pieces by the trainer of `tokenizers`, without the special tokens."""
     import tokenizers
 
+    # There cannot be more pieces, and the trainer takes memory for all that it is asked for.
+    size = min(size, len(SPECIAL_TOKENS) + 4 * sum(map(len, counts)))
     shrink = max(1.0, sum(counts.values()) / _LARGEST_TOTAL)
 
     def repeated() -> Iterator[str]:
@@ -95,7 +99,7 @@ def _train(counts: dict[str, int], size: int) -> list[str]:
         vocab_size=size, special_tokens=[*SPECIAL_TOKENS, *inner], continuing_subword_prefix=SUFFIX, show_progress=False
     )
     model.train_from_iterator(repeated(), trainer)
-    return [piece for piece in model.get_vocab() if piece not in SPECIAL_TOKENS]
+    return [p for p in model.get_vocab() if p not in SPECIAL_TOKENS and len(p.removeprefix(SUFFIX).encode()) <= LONGEST_PIECE]
 
 
 def _frequencies(pieces: list[str], counts: dict[str, int]) -> collections.Counter[str]:

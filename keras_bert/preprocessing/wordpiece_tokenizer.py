@@ -2,6 +2,7 @@
 
 import os
 import re
+import reprlib
 from collections.abc import Iterable, Iterator
 
 import keras
@@ -42,12 +43,16 @@ class WordPieceTokenizer(TextLayer):
         super().__init__(**kwargs)
         if isinstance(vocabulary, (str, os.PathLike)):
             self.vocabulary = vocabularies.read_vocabulary(vocabulary)
-        else:
+        elif isinstance(vocabulary, Iterable) and not isinstance(vocabulary, (bytes, set, frozenset)):
             self.vocabulary = list(vocabulary)
             vocabularies.check_vocabulary(self.vocabulary)
+        else:
+            raise TypeError(f"vocabulary must be the path of a vocab.txt, or a list of pieces. Received: {reprlib.repr(vocabulary)}")
+        if isinstance(additional_special_tokens, str):
+            raise TypeError(f"additional_special_tokens must be a list. Received: {additional_special_tokens!r}; put it into a list.")
         self.lowercase = lowercase
         self.special_tokens_in_text = special_tokens_in_text
-        self.additional_special_tokens = list(additional_special_tokens)
+        self.additional_special_tokens = [t for t in dict.fromkeys(additional_special_tokens) if t not in vocabularies.SPECIAL_TOKENS]
         self._ids = {piece: i for i, piece in enumerate(self.vocabulary)}
         absent = [token for token in self.additional_special_tokens if token not in self._ids]
         if absent:
@@ -70,6 +75,8 @@ class WordPieceTokenizer(TextLayer):
             unused: number of slots `[unused0]`, `[unused1]`, … to leave for tokens that are added later.
             **kwargs: further arguments of the tokenizer.
         """
+        if not isinstance(size, int) or not isinstance(unused, int) or unused < 0:
+            raise ValueError(f"size and unused must be whole numbers, unused at least 0. Received: size={size!r}, unused={unused!r}")
         normalizer = text_normalizer.TextNormalizer(lowercase)
 
         def words(batch: list[str]) -> list[bytes]:
@@ -114,25 +121,39 @@ class WordPieceTokenizer(TextLayer):
         Raises:
             ValueError: for a token that no text can give, as the tokenizer would split or change it.
         """
-        if isinstance(tokens, str):
-            raise TypeError(f"tokens must be a list of strings. Received: one string, {tokens!r}; put it into a list.")
+        if isinstance(tokens, str) or not isinstance(tokens, Iterable):
+            raise TypeError(f"tokens must be a list of strings. Received: {tokens!r}; put it into a list.")
+        tokens = list(tokens)
+        if not all(isinstance(token, str) for token in tokens):
+            raise TypeError(f"tokens must be a list of strings. Received: {reprlib.repr(tokens)}")
         tokens = list(dict.fromkeys(tokens))
         new = [token for token in tokens if token not in self._ids]
-        if not special and new:
-            bare = [token.removeprefix(vocabularies.SUFFIX) for token in new]
-            for token, text, words in zip(new, bare, self.split_words(bare).to_list(), strict=True):
-                if [word.decode() for word in words] != [text]:
-                    raise ValueError(
-                        f"A token must be one word, as the tokenizer normalises it. Received: {token!r}, of which it makes "
-                        f"{[word.decode() for word in words]}. Add these, or pass special=True."
-                    )
+        for token in new:
+            self._check_new(token, special)
         vocabulary = list(self.vocabulary)
-        slots = (i for i, piece in enumerate(vocabulary) if re.fullmatch(r"\[unused\d+\]", piece))
+        slots = (
+            i for i, piece in enumerate(vocabulary) if re.fullmatch(r"\[unused\d+\]", piece) and piece not in self.additional_special_tokens
+        )
         for token in new:
             slot = next(slots, len(vocabulary))
             vocabulary[slot : slot + 1] = [token]
         additional = [*self.additional_special_tokens, *(token for token in tokens if special and token not in self.special_tokens)]
         return type(self)(**{**self.get_config(), "vocabulary": vocabulary, "additional_special_tokens": additional})
+
+    def _check_new(self, token: str, special: bool) -> None:
+        if special:
+            if not token.strip() or "\n" in token or "\r" in token:
+                raise ValueError(f"A special token must be visible and on one line. Received: {token!r}")
+            return
+        bare = token.removeprefix(vocabularies.SUFFIX)
+        words = [word.decode() for word in self.split_words(bare).numpy()]
+        if words != [bare]:
+            raise ValueError(
+                f"A token must be one word, as the tokenizer normalises it. Received: {token!r}, of which it makes {words}. "
+                "Add these, or pass special=True."
+            )
+        if len(bare) > vocabularies.LONGEST_WORD:
+            raise ValueError(f"A token may have {vocabularies.LONGEST_WORD} characters. Received: {token!r:.40}…, {len(bare)} characters.")
 
     # --- From text to pieces -----------------------------------------------------------------------------------------
 
@@ -144,7 +165,8 @@ class WordPieceTokenizer(TextLayer):
 
         `text[start:end]` is what the token was made from: composed characters and the accents after a letter belong to
         it, control characters before and after do not. An unknown word is one token. Tokens made from one character
-        (parts of a Hangul syllable) share its place.
+        (parts of a Hangul syllable) share its place; combining marks that are not in canonical order have the places, in
+        bytes, that they would have in that order.
 
         Args:
             inputs: as in a call of the layer.
@@ -160,7 +182,7 @@ class WordPieceTokenizer(TextLayer):
         def tokenize(texts):
             ids, starts, ends = self._around_special_tokens(texts, self._tokenize_with_offsets)
             if unit == "character":
-                starts, ends = (spans.to_characters(texts, places) for places in (starts, ends))
+                starts, ends = spans.to_characters(texts, starts, ends)
             return ids, starts, ends
 
         return _on_flat_texts(inputs, tokenize)
@@ -169,14 +191,18 @@ class WordPieceTokenizer(TextLayer):
         """Pieces of texts that are split into words already, as for tagging.
 
         Args:
-            words: ragged strings (B, None), or a list of lists of strings. A word may give any number of pieces.
+            words: strings (B, None): ragged, a tensor, or a list of lists. A word may give any number of pieces.
 
         Returns:
             A tuple of ragged int32 (B, None): the ids, and for each the place of its word in the row.
         """
         import tensorflow as tf
 
-        words = words if isinstance(words, tf.RaggedTensor) else tf.ragged.constant(words, dtype=tf.string, ragged_rank=1)
+        words = _as_texts(words)
+        if words.shape.rank != 2:
+            raise ValueError(f"words must be strings (B, words), such as a list of lists of words. Received: rank {words.shape.rank}")
+        words = words if isinstance(words, tf.RaggedTensor) else tf.RaggedTensor.from_tensor(words)
+        words = words.with_row_splits_dtype(tf.int64)
         ids = self(words)  # (B, words, pieces)
         word = spans.rows_of(ids.values)
         place = word - tf.gather(words.row_splits, tf.gather(spans.rows_of(words), word))
@@ -186,7 +212,7 @@ class WordPieceTokenizer(TextLayer):
     def split_words(self, texts):
         """Normalised words, before they are cut into pieces: strings (B,) → ragged strings (B, None)."""
         self._build_kernels()
-        return text_normalizer.split_words(self._normalizer.in_context(texts))
+        return _on_flat_texts(texts, lambda texts: (text_normalizer.split_words(self._normalizer.in_context(texts)),))[0]
 
     def _tokenize(self, texts):
         """Strings (B,) → a tuple of ragged ids (B, None)."""
@@ -239,7 +265,7 @@ class WordPieceTokenizer(TextLayer):
         return tf.where(tf.strings.length(words, unit="UTF8_CHAR") > vocabularies.LONGEST_WORD, "[UNK]", words)
 
     def _around_special_tokens(self, texts, tokenize):
-        """Applies `tokenize`, which gives ids or ids, starts and ends, to what stands between special tokens."""
+        """Applies `tokenize`, which gives ids, or ids, starts and ends, to what stands between special tokens."""
         import tensorflow as tf
         import tensorflow_text as tf_text
 
@@ -250,7 +276,11 @@ class WordPieceTokenizer(TextLayer):
         parts, begins, _ = tf_text.regex_split_with_offsets(texts, pattern, keep_delim_regex_pattern=pattern)  # (B, None)
         special = tf.strings.regex_full_match(parts.values, pattern)
         between = tokenize(tf.where(special, "", parts.values))
-        own = self._cut_word.tokenize_with_offsets(tf.where(special, parts.values, ""))
+        tokens = tf.boolean_mask(parts.values, special)
+        ids = [self._ids[token] for token in self.special_tokens]
+        ids = tf.gather(tf.constant(ids), tf.argmax(tokens[:, None] == tf.constant(self.special_tokens), axis=1))
+        lengths = tf.cast(tf.strings.length(tokens), tf.int64)
+        own = [tf.RaggedTensor.from_row_lengths(values, tf.cast(special, tf.int64)) for values in (ids, tf.zeros_like(lengths), lengths)]
         both = [tf.concat(pair, axis=1) for pair in zip(between, own, strict=False)]  # one of the two is empty for each part
         shift = tf.gather(begins.values, spans.rows_of(both[0]))
         both[1:] = [places.with_values(places.values + shift) for places in both[1:]]
@@ -263,9 +293,16 @@ class WordPieceTokenizer(TextLayer):
         import tensorflow as tf
         import tensorflow_text as tf_text
 
+        def is_of_text(piece: str) -> bool:
+            return piece not in self.additional_special_tokens and not any(c in piece for c in " \0\x11\x12")
+
+        # The kernels match spaces too, stumble over some control characters and take special tokens like any other
+        # piece. No text has a piece with a bracket in it.
+        pieces = [piece if is_of_text(piece) else f"[\x11{id}]" for id, piece in enumerate(self.vocabulary)]
+
         def kernel(longest_word: int, of_text: bool):
             return tf_text.FastWordpieceTokenizer(
-                vocab=[*self.vocabulary, MARKER],
+                vocab=[*pieces, MARKER],
                 suffix_indicator=vocabularies.SUFFIX,
                 max_bytes_per_word=longest_word,
                 token_out_type=tf.int32,
@@ -283,34 +320,46 @@ class WordPieceTokenizer(TextLayer):
     def detokenize(self, ids):
         """Text from ids: word pieces are joined, and spaces round punctuation tidied. `[PAD]`, `[CLS]`, `[SEP]` go out.
 
-        Case, accents and the original spacing are lost. What comes out gives the same ids again if none of them is
-        `[UNK]` or another special token.
+        Case, accents and the original spacing are lost. Ids that the tokenizer made of a text come back as they are, if
+        none of them is `[UNK]` or another special token.
 
         Args:
             ids: integers (T,), (B, T) or ragged (B, None).
 
         Returns:
             A string tensor () or (B,).
+
+        Raises:
+            TypeError: for anything but integers.
+            ValueError: for another rank, or, outside of graphs, an id that no piece has.
         """
         import tensorflow as tf
 
         if not isinstance(ids, tf.RaggedTensor):
-            ids = tf.ragged.constant(ids, tf.int32) if isinstance(ids, list) else tf.cast(ids, tf.int32)
+            ids = tf.ragged.constant(ids, tf.int64) if isinstance(ids, list) else tf.convert_to_tensor(ids)
+        if not ids.dtype.is_integer:
+            raise TypeError(f"ids must be integers. Received: {ids.dtype.name}")
         if ids.shape.rank == 1:
             return self.detokenize(ids[None])[0]
-        ids = ids if isinstance(ids, tf.RaggedTensor) else tf.RaggedTensor.from_tensor(ids)
+        if ids.shape.rank != 2:
+            raise ValueError(f"ids must be of one text, (T,), or of several, (B, T). Received: rank {ids.shape.rank}")
+        ids = tf.cast(ids if isinstance(ids, tf.RaggedTensor) else tf.RaggedTensor.from_tensor(ids), tf.int64)
+        if tf.executing_eagerly():
+            wrong = tf.boolean_mask(ids.values, (ids.values < 0) | (ids.values >= len(self.vocabulary)))
+            if len(wrong):
+                raise ValueError(f"ids must be in [0, {len(self.vocabulary)}). Received: {wrong[0].numpy()}")
         layout = [self._ids[token] for token in ("[PAD]", "[CLS]", "[SEP]") if token in self._ids]
-        kept = tf.reduce_all(tf.cast(ids.values, tf.int32)[:, None] != tf.constant(layout, tf.int32), axis=-1)
+        kept = tf.reduce_all(ids.values[:, None] != tf.constant(layout, tf.int64), axis=-1)
         ids = tf.ragged.boolean_mask(ids, ids.with_values(kept))
         return tidy(tf.strings.reduce_join(tf.ragged.map_flat_values(tf.gather, self.vocabulary, ids), axis=-1, separator=" "))
 
     def get_config(self):
         return {
             **super().get_config(),
-            "vocabulary": self.vocabulary,
+            "vocabulary": list(self.vocabulary),
             "lowercase": self.lowercase,
             "special_tokens_in_text": self.special_tokens_in_text,
-            "additional_special_tokens": self.additional_special_tokens,
+            "additional_special_tokens": list(self.additional_special_tokens),
         }
 
 
@@ -321,9 +370,11 @@ def _on_flat_texts(inputs, function):
     if isinstance(inputs, tf.RaggedTensor):
         inputs = inputs.with_row_splits_dtype(tf.int64)
         return tuple(inputs.with_values(values) for values in _on_flat_texts(inputs.values, function))
-    texts = tf.convert_to_tensor(inputs, dtype=tf.string)
+    texts = _as_texts(inputs)
+    if isinstance(texts, tf.RaggedTensor):
+        return _on_flat_texts(texts, function)
     if texts.shape.rank is None:
-        raise ValueError("The rank of the strings must be known. Set the tensor's shape.")
+        raise ValueError("The rank of the strings must be known. Set it, for example by tf.ensure_shape(texts, [None]).")
     if texts.shape.rank == 0:
         return tuple(values.flat_values for values in function(texts[None]))
     results = function(tf.reshape(texts, [-1]))
@@ -333,10 +384,31 @@ def _on_flat_texts(inputs, function):
     return results
 
 
+def _as_texts(inputs):
+    """Strings as a tensor, or, where rows are not of one length, as a ragged tensor."""
+    import tensorflow as tf
+
+    if isinstance(inputs, tf.RaggedTensor):
+        return inputs
+    try:
+        return tf.convert_to_tensor(inputs, dtype=tf.string)
+    except (TypeError, ValueError) as error:
+        reason = str(error)
+    try:
+        return tf.ragged.constant(inputs, dtype=tf.string)
+    except (TypeError, ValueError):
+        raise TypeError(
+            "Expected strings: one, a list of them, lists of lists, or a tensor; no None, NaN or half surrogate pairs among them. "
+            f"Received: {reprlib.repr(inputs)} ({reason.splitlines()[0]})"
+        ) from None
+
+
 def _batches(texts_or_files: Iterable[str | os.PathLike]) -> Iterator[list[str]]:
     """Texts, and the lines of files, in lists of about a million characters."""
     if isinstance(texts_or_files, (str, os.PathLike)):
-        raise TypeError("Expected a list or another iterable of texts or files. Received: one string or path; put it into a list.")
+        raise TypeError(
+            "Expected a list or another iterable of texts, or of files as pathlib.Path. Received: one string or path; put it into a list."
+        )
     if isinstance(texts_or_files, list) and texts_or_files and all(map(_is_file_name, texts_or_files)):
         raise ValueError(f"{texts_or_files[0]!r} is a file. Pass files as pathlib.Path, as strings are taken for texts.")
     batch: list[str] = []

@@ -7,6 +7,7 @@ from keras_bert.models.weights import model_arrays
 
 CONFIG = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[unused0]", "a", "b"]
+KEPT = [0, 1, 2, 3, 4, 6, 7]  # the ids of tokens that stay
 INPUTS = {"token_ids": [[2, 6, 4, 3]], "segment_ids": [[0] * 4], "padding_mask": [[1] * 4], "mask_positions": [[2]]}
 
 
@@ -29,12 +30,12 @@ def test_a_resized_model_keeps_its_weights_and_knows_the_new_tokens(tokenizer, t
     assert resized.preprocessor.vocabulary == more.vocabulary
     before, after = model_arrays(model), model_arrays(resized)
     for path, array in before.items():
-        rows = slice(8) if path in ("token_embedding/embeddings", "mlm_head/bias") else slice(None)
-        np.testing.assert_array_equal(after[path][rows], array)
+        rows = KEPT if path in ("token_embedding/embeddings", "mlm_head/bias") else slice(None)
+        np.testing.assert_array_equal(after[path][rows], array[rows])
     embeddings = after["token_embedding/embeddings"]
-    np.testing.assert_allclose(embeddings[8:], np.broadcast_to(embeddings[:8].mean(axis=0), (2, 16)), atol=1e-6)
+    np.testing.assert_allclose(embeddings[[5, 8, 9]], np.broadcast_to(embeddings[KEPT].mean(axis=0), (3, 16)), atol=1e-6)
     old, new = (keras.ops.convert_to_numpy(m(inputs(*INPUTS))) for m in (model, resized))
-    np.testing.assert_allclose(new[:, :, :8], old, atol=1e-6)
+    np.testing.assert_allclose(new[..., KEPT], old[..., KEPT], atol=1e-6)
     assert len(resized.fill_mask("new [MASK]", top_k=10)[0]) == 10
     resized.save_to_preset(tmp_path / "preset")
     assert keras_bert.BertMaskedLM.from_preset(tmp_path / "preset").preprocessor.vocabulary == more.vocabulary
@@ -57,11 +58,23 @@ def test_tokens_in_unused_slots_change_no_size(tokenizer):
     assert resized.preprocessor.token_to_id("slot") == 5
 
 
+def test_what_was_frozen_stays_frozen(tokenizer):
+    model = keras_bert.BertMaskedLM(keras_bert.BertConfig(vocab_size=8, **CONFIG), preprocessor=tokenizer)
+    model.backbone.trainable = False
+    resized = keras_bert.resize_token_embeddings(model, tokenizer.add_tokens(["new"]))
+    assert [v.path for v in resized.trainable_variables] == [v.path for v in model.trainable_variables]
+
+
 def test_another_vocabulary_is_an_error(tokenizer):
     model = keras_bert.BertMaskedLM(keras_bert.BertConfig(vocab_size=8, **CONFIG), preprocessor=tokenizer)
     other = keras_bert.WordPieceTokenizer([*VOCABULARY[:6], "b", "a", "c"])
     with pytest.raises(ValueError, match="must keep the ids.*'b' as id 6, which is 'a'"):
         keras_bert.resize_token_embeddings(model, other)
+    for other in (keras_bert.WordPieceTokenizer(VOCABULARY[:7]), keras_bert.WordPieceTokenizer(VOCABULARY, lowercase=False)):
+        with pytest.raises(ValueError, match="must have the model's tokens and more"):
+            keras_bert.resize_token_embeddings(model, other)
+    with pytest.raises(TypeError, match="model must be a BertBackbone or a task model. Received: model=None"):
+        keras_bert.resize_token_embeddings(None, tokenizer)
     with pytest.raises(TypeError, match="tokenizer must be a WordPieceTokenizer. Received: tokenizer=12"):
         keras_bert.resize_token_embeddings(model, 12)
 

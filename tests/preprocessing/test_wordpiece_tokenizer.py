@@ -94,6 +94,63 @@ def test_case_and_accents():
     assert named(WordPieceTokenizer(VOCABULARY)("Want WANT e\u0301É")) == ["want", "want", "e", "##e"]
 
 
+def test_a_piece_with_a_space_never_matches_across_words():
+    tokenizer = WordPieceTokenizer(["[UNK]", "hot dog", "hot", "dog", "##d d", "\0", "\x11\x12"])
+    for ids in (tokenizer("hot dog hot"), tokenizer.tokenize_with_offsets("hot dog hot")[0]):
+        assert ids.numpy().tolist() == [2, 3, 2]
+
+
+def test_special_tokens_are_never_made_of_text_even_if_they_are_words():
+    tokenizer = WordPieceTokenizer([*SPECIAL_TOKENS, "k", "##eras"]).add_tokens(["keras", "hot dog"], special=True)
+    text = "keras hot dog"
+    long = "é" * 150  # takes the slower way
+    assert tokenizer(text).numpy().tolist() == [5, 6, 1, 1]
+    assert tokenizer([text, long]).to_list()[0] == [5, 6, 1, 1]
+    keeping = WordPieceTokenizer.from_config({**tokenizer.get_config(), "special_tokens_in_text": True})
+    assert keeping(text).numpy().tolist() == [7, 8]
+
+
+def test_lists_of_unequal_length_are_ragged(tokenizer):
+    assert named(tokenizer([["want", "a"], [], ["un"]])) == [[["want"], ["a"]], [], [["un"]]]
+    assert tokenizer.tokenize_words(tf.constant([["want", "a"]]))[1].to_list() == [[0, 1]]
+    rows = tf.ragged.constant([["want", "a"], []]).with_row_splits_dtype(tf.int32)
+    assert tokenizer.tokenize_words(rows)[1].to_list() == [[0, 1], []]
+    assert tokenizer.split_words("a b").numpy().tolist() == [b"a", b"b"]
+
+
+@pytest.mark.parametrize("inputs", [None, ["a", None], ["a", float("nan")], 3, {"a": 1}, [["a"], 1], "\ud83d", tf.constant([1])])
+def test_anything_but_strings_is_an_error_that_says_so(tokenizer, inputs):
+    with pytest.raises(TypeError, match=r"(?s)Expected strings.*Received: "):
+        tokenizer(inputs)
+
+
+def test_words_of_another_rank_are_an_error(tokenizer):
+    for words in (["a", "b"], "a", [[["a"]]]):
+        with pytest.raises(ValueError, match="words must be strings .B, words"):
+            tokenizer.tokenize_words(words)
+
+
+@pytest.mark.parametrize("ids", [[99999], [-1], np.array([2**32 + 5]), [[1, 2], [99999]]])
+def test_ids_that_no_piece_has_are_an_error(tokenizer, ids):
+    with pytest.raises(ValueError, match=r"ids must be in \[0, 23\). Received: "):
+        tokenizer.detokenize(ids)
+
+
+def test_other_ids_are_an_error(tokenizer):
+    with pytest.raises(TypeError, match="ids must be integers. Received: float64"):
+        tokenizer.detokenize(np.array([1.5]))
+    with pytest.raises(ValueError, match="Received: rank 0"):
+        tokenizer.detokenize(7)
+
+
+@pytest.mark.parametrize("vocabulary", [None, 5, b"vocab.txt", {"[UNK]", "a"}, ["[UNK]", b"a"], ["[UNK]", None]])
+def test_anything_but_a_list_of_pieces_is_an_error(vocabulary):
+    with pytest.raises(TypeError, match="must be"):
+        WordPieceTokenizer(vocabulary)
+    with pytest.raises(ValueError, match="line 2 has half a surrogate pair"):
+        WordPieceTokenizer(["[UNK]", "\ud800"])
+
+
 def test_words_longer_than_200_characters_are_unknown(tokenizer):
     assert named(tokenizer("a" * 200)) == ["a", *["##a"] * 199]
     assert named(tokenizer("a" * 201)) == ["[UNK]"]
@@ -232,8 +289,18 @@ def test_a_token_that_no_text_gives_is_an_error(tokenizer, token):
 
 
 def test_tokens_as_one_string_are_an_error(tokenizer):
-    with pytest.raises(TypeError, match="put it into a list"):
-        tokenizer.add_tokens("covid")
+    for tokens in ("covid", 5, None, [b"covid"], [["covid"]]):
+        with pytest.raises(TypeError, match="tokens must be a list of strings"):
+            tokenizer.add_tokens(tokens)
+    for token in ("", " ", "a\n"):
+        with pytest.raises(ValueError, match="must be visible and on one line"):
+            tokenizer.add_tokens([token], special=True)
+    with pytest.raises(ValueError, match="may have 200 characters"):
+        tokenizer.add_tokens(["z" * 201])
+    with pytest.raises(TypeError, match="must be a list. Received: '.MASK.'"):
+        WordPieceTokenizer(VOCABULARY, additional_special_tokens="[MASK]")
+    slot = WordPieceTokenizer(["[UNK]", "[unused0]", "[unused1]"], additional_special_tokens=["[unused0]"])
+    assert slot.add_tokens(["covid"]).vocabulary == ["[UNK]", "[unused0]", "covid"]
     with pytest.raises(ValueError, match="additional_special_tokens must be in the vocabulary. Received: ..x"):
         WordPieceTokenizer(VOCABULARY, additional_special_tokens=["x"])
 
@@ -338,6 +405,13 @@ def test_learning_from_files(tmp_path):
         WordPieceTokenizer.learn([tmp_path / "c.txt"], size=60)
 
 
+def test_learning_takes_words_of_many_bytes_and_any_size():
+    assert "ก" in WordPieceTokenizer.learn(["ก" * 150], size=10**9).vocabulary
+    for size, unused in (("60", 0), (60, -1), (60.0, 0)):
+        with pytest.raises(ValueError, match="size and unused must be whole numbers"):
+            WordPieceTokenizer.learn(["a"], size=size, unused=unused)
+
+
 def test_learning_leaves_unused_slots():
     tokenizer = WordPieceTokenizer.learn(["The cat sat."] * 3, size=60, unused=2)
     assert tokenizer.vocabulary[5:7] == ["[unused0]", "[unused1]"]
@@ -350,7 +424,7 @@ def test_learning_keeps_case_for_a_cased_tokenizer():
 
 
 def test_endless_words_neither_slow_nor_break_what_is_learned():
-    texts = ["a" * 1_000_000, "ab" * 300, "ก" * 150, *["The cat sat on the mat.", "The dog ran."] * 50]
+    texts = ["a" * 1_000_000, "ab" * 300, "ก" * 201, *["The cat sat on the mat.", "The dog ran."] * 50]
     tokenizer = WordPieceTokenizer.learn(texts * 2, size=3000)
     assert max(map(len, tokenizer.vocabulary)) < 10
     unknown = tokenizer.token_to_id("[UNK]")
