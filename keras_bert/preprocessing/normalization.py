@@ -2,7 +2,8 @@
 
 A normalised text has one kind of space, spaces around non-ASCII punctuation, no control characters and, for uncased
 models, no upper case and no accents. The rules follow Python's Unicode database, as the original code does, so they are
-exact by construction on every version of Python; what they give is data for TensorFlow Text's `FastBertNormalizer`.
+exact by construction on every version of Python, but for punctuation that is newer than the version. What they give is
+data for TensorFlow Text's `FastBertNormalizer`.
 
 Two rules look at more than one character and are regular expressions for the rare texts that need them: the final
 form of the Greek sigma, and the order of combining marks.
@@ -22,7 +23,15 @@ CJK = (
     r"\x{2B820}-\x{2CEAF}\x{F900}-\x{FAFF}\x{2F800}-\x{2FA1F}"
 )
 
-
+# Punctuation of Unicode 15 and 16. The kernel that cuts texts knows it from its own library, ICU; Python may not yet.
+NEWER_PUNCTUATION = [
+    chr(code)
+    for code in (
+        *(0x1B4E, 0x1B4F, 0x1B7F, 0x10D6E, 0x113D4, 0x113D5, 0x113D7, 0x113D8),
+        *range(0x11B00, 0x11B0A),
+        *(0x11BE1, *range(0x11F43, 0x11F50), 0x16D6D, 0x16D6E, 0x16D6F, 0x1E5FF),
+    )
+]
 MARKER = "\x12"  # a word that no normalised text has otherwise
 
 
@@ -67,7 +76,7 @@ def final_sigma() -> tuple[str, str]:
 @functools.cache
 def _pairs(lowercase: bool) -> dict[str, str]:
     """What becomes of each character."""
-    return {c: _normalized(c, lowercase) for c in _assigned()}
+    return {c: f" {c} " for c in NEWER_PUNCTUATION} | {c: _normalized(c, lowercase) for c in _assigned()}
 
 
 def _kept_marks() -> list[str]:

@@ -128,8 +128,7 @@ class WordPieceTokenizer(TextLayer):
             raise TypeError(f"tokens must be a list of strings. Received: {reprlib.repr(tokens)}")
         tokens = list(dict.fromkeys(tokens))
         new = [token for token in tokens if token not in self._ids]
-        for token in new:
-            self._check_new(token, special)
+        self._check_new(new, special)
         vocabulary = list(self.vocabulary)
         slots = (
             i for i, piece in enumerate(vocabulary) if re.fullmatch(r"\[unused\d+\]", piece) and piece not in self.additional_special_tokens
@@ -140,20 +139,20 @@ class WordPieceTokenizer(TextLayer):
         additional = [*self.additional_special_tokens, *(token for token in tokens if special and token not in self.special_tokens)]
         return type(self)(**{**self.get_config(), "vocabulary": vocabulary, "additional_special_tokens": additional})
 
-    def _check_new(self, token: str, special: bool) -> None:
-        if special:
+    def _check_new(self, tokens: list[str], special: bool) -> None:
+        for token in tokens if special else ():
             if not token.strip() or "\n" in token or "\r" in token:
                 raise ValueError(f"A special token must be visible and on one line. Received: {token!r}")
-            return
-        bare = token.removeprefix(vocabularies.SUFFIX)
-        words = [word.decode() for word in self.split_words(bare).numpy()]
-        if words != [bare]:
-            raise ValueError(
-                f"A token must be one word, as the tokenizer normalises it. Received: {token!r}, of which it makes {words}. "
-                "Add these, or pass special=True."
-            )
-        if len(bare) > vocabularies.LONGEST_WORD:
-            raise ValueError(f"A token may have {vocabularies.LONGEST_WORD} characters. Received: {token!r:.40}…, {len(bare)} characters.")
+        bare = [] if special else [token.removeprefix(vocabularies.SUFFIX) for token in tokens]
+        for token, words in zip(bare, self.split_words(bare).to_list(), strict=True):
+            words = [word.decode() for word in words]
+            if words != [token]:
+                raise ValueError(
+                    f"A token must be one word, as the tokenizer normalises it. Received: {token!r}, of which it makes {words}. "
+                    "Add these, or pass special=True."
+                )
+            if len(token) > vocabularies.LONGEST_WORD:
+                raise ValueError(f"A token may have {vocabularies.LONGEST_WORD} characters. Received: {token!r:.40}…, of {len(token)}.")
 
     # --- From text to pieces -----------------------------------------------------------------------------------------
 
