@@ -1,6 +1,7 @@
 """Learning a word-piece vocabulary from text, with the trainer of `tokenizers`."""
 
 import collections
+import os
 from collections.abc import Iterable, Iterator
 
 from keras_bert.preprocessing.vocabulary import LONGEST_PIECE, LONGEST_WORD, SPECIAL_TOKENS, SUFFIX
@@ -10,6 +11,29 @@ _LARGEST_TOTAL = 20_000_000  # words shown to the trainer
 # The trainer merges pairs, and leaves pieces that longest-match-first rarely uses. So more pieces than wanted are
 # trained, and the least used go in steps: 1.3 % fewer tokens a word at 8,192 pieces of 19 MB of English.
 _SURPLUS = (1.3, 1.2, 1.1, 1.0)
+
+
+def batches_of_texts(texts_or_files: Iterable[str | os.PathLike]) -> Iterator[list[str]]:
+    """Texts, and the lines of files, in lists of about a million characters."""
+    if isinstance(texts_or_files, (str, os.PathLike)):
+        raise TypeError(
+            "Expected a list or another iterable of texts, or of files as pathlib.Path. Received: one string or path; put it into a list."
+        )
+    if isinstance(texts_or_files, list) and texts_or_files and all(map(_is_file_name, texts_or_files)):
+        raise ValueError(f"{texts_or_files[0]!r} is a file. Pass files as pathlib.Path, as strings are taken for texts.")
+    batch: list[str] = []
+    characters = 0
+    for item in texts_or_files:
+        if not isinstance(item, (str, os.PathLike)):
+            raise TypeError(f"texts must be strings or pathlib.Path. Received: {item!r}")
+        for text in _lines(item) if isinstance(item, os.PathLike) else (item,):
+            batch.append(text)
+            characters += len(text)
+            if characters > 1_000_000 or len(batch) == 10_000:
+                yield batch
+                batch, characters = [], 0
+    if batch:
+        yield batch
 
 
 def learn_vocabulary(batches_of_words: Iterable[list[bytes]], size: int, unused: int = 0) -> list[str]:
@@ -116,3 +140,15 @@ def _frequencies(pieces: list[str], counts: dict[str, int]) -> collections.Count
             for piece in encoding.tokens:
                 frequency[piece] += counts[word]
     return frequency
+
+
+def _is_file_name(item) -> bool:
+    return isinstance(item, str) and len(item) < 1000 and os.path.isfile(item)
+
+
+def _lines(path: os.PathLike) -> Iterator[str]:
+    with open(path, encoding="utf-8") as file:
+        try:
+            yield from file
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path} is not valid UTF-8: {error.reason}. Convert it to UTF-8.") from None

@@ -3,7 +3,7 @@
 import os
 import re
 import reprlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import keras
 
@@ -12,7 +12,7 @@ from keras_bert.preprocessing import vocabulary as vocabularies
 from keras_bert.preprocessing.detokenization import tidy
 from keras_bert.preprocessing.normalization import MARKER
 from keras_bert.preprocessing.text_layer import TextLayer
-from keras_bert.preprocessing.vocabulary_learning import learn_vocabulary
+from keras_bert.preprocessing.vocabulary_learning import batches_of_texts, learn_vocabulary
 
 
 @keras.saving.register_keras_serializable("keras_bert")
@@ -82,7 +82,7 @@ class WordPieceTokenizer(TextLayer):
         def words(batch: list[str]) -> list[bytes]:
             return text_normalizer.split_words(normalizer.in_context(batch)).flat_values.numpy().tolist()
 
-        return cls(learn_vocabulary(map(words, _batches(texts_or_files)), size, unused), lowercase=lowercase, **kwargs)
+        return cls(learn_vocabulary(map(words, batches_of_texts(texts_or_files)), size, unused), lowercase=lowercase, **kwargs)
 
     # --- The vocabulary ----------------------------------------------------------------------------------------------
 
@@ -400,38 +400,3 @@ def _as_texts(inputs):
             "Expected strings: one, a list of them, lists of lists, or a tensor; no None, NaN or half surrogate pairs among them. "
             f"Received: {reprlib.repr(inputs)} ({reason.splitlines()[0]})"
         ) from None
-
-
-def _batches(texts_or_files: Iterable[str | os.PathLike]) -> Iterator[list[str]]:
-    """Texts, and the lines of files, in lists of about a million characters."""
-    if isinstance(texts_or_files, (str, os.PathLike)):
-        raise TypeError(
-            "Expected a list or another iterable of texts, or of files as pathlib.Path. Received: one string or path; put it into a list."
-        )
-    if isinstance(texts_or_files, list) and texts_or_files and all(map(_is_file_name, texts_or_files)):
-        raise ValueError(f"{texts_or_files[0]!r} is a file. Pass files as pathlib.Path, as strings are taken for texts.")
-    batch: list[str] = []
-    characters = 0
-    for item in texts_or_files:
-        if not isinstance(item, (str, os.PathLike)):
-            raise TypeError(f"texts must be strings or pathlib.Path. Received: {item!r}")
-        for text in _lines(item) if isinstance(item, os.PathLike) else (item,):
-            batch.append(text)
-            characters += len(text)
-            if characters > 1_000_000 or len(batch) == 10_000:
-                yield batch
-                batch, characters = [], 0
-    if batch:
-        yield batch
-
-
-def _is_file_name(item) -> bool:
-    return isinstance(item, str) and len(item) < 1000 and os.path.isfile(item)
-
-
-def _lines(path: os.PathLike) -> Iterator[str]:
-    with open(path, encoding="utf-8") as file:
-        try:
-            yield from file
-        except UnicodeDecodeError as error:
-            raise ValueError(f"{path} is not valid UTF-8: {error.reason}. Convert it to UTF-8.") from None
