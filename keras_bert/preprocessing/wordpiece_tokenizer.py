@@ -11,7 +11,7 @@ from keras_bert.preprocessing import spans, text_normalizer
 from keras_bert.preprocessing import vocabulary as vocabularies
 from keras_bert.preprocessing.detokenization import tidy
 from keras_bert.preprocessing.normalization import MARKER
-from keras_bert.preprocessing.text_layer import TextLayer
+from keras_bert.preprocessing.text_layer import TextLayer, as_texts, on_flat_texts
 from keras_bert.preprocessing.vocabulary_learning import batches_of_texts, learn_vocabulary
 
 
@@ -157,7 +157,7 @@ class WordPieceTokenizer(TextLayer):
     # --- From text to pieces -----------------------------------------------------------------------------------------
 
     def call(self, inputs):
-        return _on_flat_texts(inputs, lambda texts: self._around_special_tokens(texts, self._tokenize))[0]
+        return on_flat_texts(inputs, lambda texts: self._around_special_tokens(texts, self._tokenize))[0]
 
     def tokenize_with_offsets(self, inputs, unit: str = "character"):
         """Pieces and their places in the original text.
@@ -184,7 +184,7 @@ class WordPieceTokenizer(TextLayer):
                 starts, ends = spans.to_characters(texts, starts, ends)
             return ids, starts, ends
 
-        return _on_flat_texts(inputs, tokenize)
+        return on_flat_texts(inputs, tokenize)
 
     def tokenize_words(self, words):
         """Pieces of texts that are split into words already, as for tagging.
@@ -197,7 +197,7 @@ class WordPieceTokenizer(TextLayer):
         """
         import tensorflow as tf
 
-        words = _as_texts(words)
+        words = as_texts(words)
         if words.shape.rank != 2:
             raise ValueError(f"words must be strings (B, words), such as a list of lists of words. Received: rank {words.shape.rank}")
         words = words if isinstance(words, tf.RaggedTensor) else tf.RaggedTensor.from_tensor(words)
@@ -211,7 +211,7 @@ class WordPieceTokenizer(TextLayer):
     def split_words(self, texts):
         """Normalised words, before they are cut into pieces: strings (B,) → ragged strings (B, None)."""
         self._build_kernels()
-        return _on_flat_texts(texts, lambda texts: (text_normalizer.split_words(self._normalizer.in_context(texts)),))[0]
+        return on_flat_texts(texts, lambda texts: (text_normalizer.split_words(self._normalizer.in_context(texts)),))[0]
 
     def _tokenize(self, texts):
         """Strings (B,) → a tuple of ragged ids (B, None)."""
@@ -360,43 +360,3 @@ class WordPieceTokenizer(TextLayer):
             "special_tokens_in_text": self.special_tokens_in_text,
             "additional_special_tokens": list(self.additional_special_tokens),
         }
-
-
-def _on_flat_texts(inputs, function):
-    """Applies a function of strings (N,), which returns ragged tensors (N, None), to strings of any rank."""
-    import tensorflow as tf
-
-    if isinstance(inputs, tf.RaggedTensor):
-        inputs = inputs.with_row_splits_dtype(tf.int64)
-        return tuple(inputs.with_values(values) for values in _on_flat_texts(inputs.values, function))
-    texts = _as_texts(inputs)
-    if isinstance(texts, tf.RaggedTensor):
-        return _on_flat_texts(texts, function)
-    if texts.shape.rank is None:
-        raise ValueError("The rank of the strings must be known. Set it, for example by tf.ensure_shape(texts, [None]).")
-    if texts.shape.rank == 0:
-        return tuple(values.flat_values for values in function(texts[None]))
-    results = function(tf.reshape(texts, [-1]))
-    for axis in range(texts.shape.rank - 1, 0, -1):
-        length = tf.shape(texts, tf.int64)[axis]
-        results = tuple(tf.RaggedTensor.from_uniform_row_length(values, length) for values in results)
-    return results
-
-
-def _as_texts(inputs):
-    """Strings as a tensor, or, where rows are not of one length, as a ragged tensor."""
-    import tensorflow as tf
-
-    if isinstance(inputs, tf.RaggedTensor):
-        return inputs
-    try:
-        return tf.convert_to_tensor(inputs, dtype=tf.string)
-    except (TypeError, ValueError) as error:
-        reason = str(error)
-    try:
-        return tf.ragged.constant(inputs, dtype=tf.string)
-    except (TypeError, ValueError):
-        raise TypeError(
-            "Expected strings: one, a list of them, lists of lists, or a tensor; no None, NaN or half surrogate pairs among them. "
-            f"Received: {reprlib.repr(inputs)} ({reason.splitlines()[0]})"
-        ) from None
