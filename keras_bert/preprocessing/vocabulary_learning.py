@@ -87,14 +87,15 @@ def learn_vocabulary(batches_of_words: Iterable[list[bytes]], size: int, unused:
 def _count(batches_of_words: Iterable[list[bytes]]) -> dict[str, int]:
     """How often each word occurs, for the words that are not among the rarest of too many."""
     counts: collections.Counter[bytes] = collections.Counter()
-    least = 1
     for words in batches_of_words:
         counts.update(words)
-        while len(counts) > _MOST_WORDS:
-            # Words with the least count go, and come back with what they gather later: as in lossy counting (Manku
-            # and Motwani, 2002), frequent words lose next to nothing.
-            least += 1
-            counts = collections.Counter({word: count for word, count in counts.items() if count >= least})
+        if len(counts) > _MOST_WORDS:
+            # The rarest go, until half of the room is free: as in lossy counting (Manku and Motwani, 2002), words that
+            # are frequent, from the start or only later, lose next to nothing.
+            least = 1
+            while len(counts) > _MOST_WORDS // 2:
+                least += 1
+                counts = collections.Counter({word: count for word, count in counts.items() if count >= least})
     # Longer words become [UNK] whatever is learned, and the trainer's time grows with the square of a word's length.
     decoded = ((word.decode(), count) for word, count in counts.items() if len(word) <= 4 * LONGEST_WORD)
     return {word: count for word, count in decoded if len(word) <= LONGEST_WORD}

@@ -52,6 +52,9 @@ def test_the_rarest_words_go_when_there_are_too_many(monkeypatch):
     kept = vocabulary_learning._count(batches)
     assert len(kept) <= 100
     assert kept["frequent"] == kept["common"] == 200
+    # What becomes frequent only late is kept as well.
+    late = vocabulary_learning._count([*batches, *([*rare[start : start + 50], *[b"late"] * 3] for start in range(0, 1000, 50))])
+    assert late["late"] == 60
 
 
 def test_large_counts_are_shrunk_and_keep_their_order(monkeypatch):
